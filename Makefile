@@ -1,0 +1,49 @@
+# make demo | test | lint | bench | clean; the first run makes .venv and installs everything into it.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -qq -c constraints.txt
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint bench clean
+
+help:
+	@echo "make demo    see it work"
+	@echo "make test    run all tests"
+	@echo "make lint    check style and types"
+	@echo "make bench   measure it beside its peers"
+	@echo "make clean   remove everything that make has made"
+
+demo: $(VENV)/.dev
+	$(BIN)/regard draw gallery
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest -n auto -q
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: $(VENV)/.bench
+	$(BIN)/python benchmarks/attention.py
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A stamp is touched last, so an installation that was interrupted starts again.
+$(VENV)/.dev: pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+		{ echo "Regard needs Python 3.11 or newer, but '$(PYTHON)' is $$($(PYTHON) -V 2>&1 | head -n 1); try: make PYTHON=python3.11" >&2; exit 1; }
+	@rm -f $(VENV)/.dev $(VENV)/.bench
+	@echo "Installing into $(VENV) (a few minutes the first time) …"
+	$(PYTHON) -m venv $(VENV)
+	$(INSTALL) -e ".[dev]"
+	@touch $@
+
+$(VENV)/.bench: $(VENV)/.dev
+	$(INSTALL) -e ".[dev,bench]"
+	@touch $@

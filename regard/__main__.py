@@ -1,0 +1,7 @@
+"""`python -m regard` is the command line."""
+
+import sys
+
+from regard.apps.cli import main
+
+sys.exit(main())

@@ -1,0 +1,166 @@
+"""The command line: which commands there are, and what happens when one fails.
+
+A command is a file in this folder that holds `app`, a typer.Typer; one line in COMMANDS makes it known. The file is
+imported when the command is called, so that the others stay fast.
+
+A mistake of the user's is one sentence on stderr, never a traceback. Exit codes: 0 done, 1 failed, 2 wrong use,
+130 interrupted.
+"""
+
+import contextlib
+import importlib
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Sequence
+from difflib import get_close_matches
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperGroup
+from typer.main import get_command
+
+from regard.base.errors import RegardError, UsageError, unknown
+
+COMMANDS = {
+    "draw": ("regard.apps.draw", "Draw masks, positions, normalizers or attention weights."),
+}
+"""name: (module, what it does)"""
+
+
+class Commands(TyperGroup):
+    """The commands of COMMANDS, each imported when it is called."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """All names, in the order of the table."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """The command behind a name; None if there is none."""
+        if cmd_name not in COMMANDS:
+            return None
+        app: typer.Typer = importlib.import_module(COMMANDS[cmd_name][0]).app
+        app.rich_markup_mode = None  # plain help takes a third of the time
+        return get_command(app)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """The command that was called, or the sentence that says which there are."""
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            raise UsageError(unknown("command", args[0], COMMANDS, "commands"))
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """The list in the help, without importing anything."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
+
+
+cli = typer.Typer(
+    cls=Commands,
+    rich_markup_mode=None,
+    add_completion=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog="regard COMMAND --help shows a command's settings, with examples.",
+)
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            typer.echo(f"regard {version('regard')}")
+        except PackageNotFoundError:
+            typer.echo("regard, not installed: running from its sources")
+        raise typer.Exit
+
+
+@cli.callback()
+def regard(
+    version: Annotated[
+        bool, typer.Option("--version", help="Show the version and leave.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Regard trains, runs, explains and serves attention models."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command line and give its exit code; nothing is raised."""
+    try:
+        _run(sys.argv[1:] if arguments is None else list(arguments))
+        sys.stdout.flush()
+    except typer.Exit as leave:
+        return _flushed(leave.exit_code)
+    except SystemExit as leave:
+        return leave.code if isinstance(leave.code, int) else int(leave.code is not None)
+    except KeyboardInterrupt:
+        return _say("interrupted", 128 + signal.SIGINT)
+    except BrokenPipeError:
+        return _no_reader()
+    except RegardError as error:
+        return _say(str(error), error.exit_code)
+    except OSError as error:
+        return _say(_of_the_system(error), 1)
+    except Exception as error:
+        return _others(error)
+    return 0
+
+
+def _run(arguments: list[str]) -> None:
+    command = get_command(cli)
+    with command.make_context("regard", arguments or ["--help"]) as context:
+        command.invoke(context)
+
+
+def _flushed(code: int) -> int:
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return _no_reader()
+    except OSError as error:
+        return _say(_of_the_system(error), 1)
+    return code
+
+
+def _no_reader() -> int:
+    """Whoever read our output has gone: leave without a word, as other filters do."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing fails when Python flushes at its end
+    return 128 + 13
+
+
+def _others(error: Exception) -> int:
+    if hasattr(error, "format_message"):  # of click, which typer brings along under changing names
+        message = str(error.format_message())
+        if "\n" in message:  # a group without a command shows its help
+            typer.echo(message, err=True)
+            return 2
+        return _say(_of_click(error, message), getattr(error, "exit_code", 2))
+    if os.environ.get("REGARD_DEBUG"):
+        traceback.print_exception(error)
+    hint = "set REGARD_DEBUG=1 to see where, and please report it"
+    return _say(f"this is a fault of Regard's own, not yours: {type(error).__name__}: {error} ({hint})", 1)
+
+
+def _of_click(error: Any, message: str) -> str:
+    """What was wrong with the command line, and where to read what would be right."""
+    where = getattr(error, "ctx", None)
+    path = where.command_path if where is not None else "regard"
+    option = getattr(error, "option_name", None)
+    if option is not None and hasattr(error, "possibilities"):
+        known = [name for part in where.command.get_params(where) for name in part.opts] if where is not None else []
+        near = get_close_matches(option, known, n=1)
+        message = f"unknown option '{option}'" + (f" (did you mean '{near[0]}'?)" if near else "")
+    prefix = f"{path.partition(' ')[2]}: ".removeprefix(": ")
+    return f"{prefix}{message[:1].lower()}{message[1:].rstrip('.')}; see {path} --help"
+
+
+def _of_the_system(error: OSError) -> str:
+    reason = (error.strerror or str(error) or type(error).__name__).lower()
+    return f"{error.filename}: {reason}" if error.filename else reason
+
+
+def _say(sentence: str, code: int) -> int:
+    with contextlib.suppress(OSError):
+        typer.echo(f"regard: {' '.join(sentence.split())}", err=True)
+    return code

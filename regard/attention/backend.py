@@ -1,0 +1,97 @@
+"""A backend computes attention its own way and gives the numbers of the definition."""
+
+from dataclasses import dataclass
+from functools import cache
+from typing import ClassVar, NamedTuple
+
+from jaxtyping import Float
+from torch import Tensor
+
+from regard.attention.call import Call
+from regard.attention.part import Part
+from regard.base.catalog import Catalog
+from regard.base.errors import CombinationError
+
+BACKENDS = Catalog("regard.attention.backends")
+
+
+class Attended(NamedTuple):
+    """What was read, and the weights it was read with where they were asked for."""
+
+    output: Float[Tensor, "batch heads query value_width"]
+    weights: Float[Tensor, "batch heads query key"] | None = None
+
+
+class Backend(Part):
+    """One way of computing attention."""
+
+    rank: ClassVar[int] = 0
+    """of those that can serve a call, the one of the lowest rank is chosen"""
+
+    def refusal(self, call: Call) -> str | None:
+        """Why this backend cannot give the right numbers for the call; None if it can."""
+        return None
+
+    def hesitation(self, call: Call) -> str | None:
+        """Why it would rather leave the call to another, though it can serve it; None if it would not."""
+        return None
+
+    def __call__(self, call: Call) -> Attended:
+        """The output."""
+        raise self.unbuilt()
+
+
+@cache
+def backends() -> tuple[tuple[str, Backend], ...]:
+    """All of them by name, the preferred first."""
+    found = [(name, BACKENDS.make(name)) for name in BACKENDS.names]
+    return tuple(sorted(found, key=lambda pair: pair[1].rank))
+
+
+def choose(call: Call, wanted: str | Backend | None = None) -> Backend:
+    """The backend that was asked for, or else the best of those that serve the call."""
+    if wanted is not None:
+        backend: Backend = BACKENDS.make(wanted, "attend: backend")
+        reason = backend.refusal(call)
+        if reason:
+            able = ", ".join(name for name, other in backends() if not other.refusal(call))
+            raise CombinationError(f"attend: {_name(backend)} cannot serve this call: {reason}; {able} can")
+        return backend
+    willing = None
+    for _, backend in backends():
+        if backend.refusal(call) is None:
+            if backend.hesitation(call) is None:
+                return backend
+            willing = willing or backend
+    if willing is None:
+        raise CombinationError("attend: no backend can serve this call")
+    return willing
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Which backend serves a call, and why each of the others does not."""
+
+    chosen: str
+    reasons: dict[str, str]
+
+    def __str__(self) -> str:
+        return "\n".join(f"{'→' if name == self.chosen else ' '} {name}: {why}" for name, why in self.reasons.items())
+
+
+def explain_call(call: Call, wanted: str | Backend | None = None) -> Explanation:
+    """The choice for a call, in words."""
+    chosen = _name(choose(call, wanted))
+    reasons = {}
+    for name, backend in backends():
+        if name == chosen:
+            reasons[name] = "asked for" if wanted is not None else "chosen: the fastest that serves this call"
+        else:
+            why = backend.refusal(call)
+            rather = backend.hesitation(call)
+            reasons[name] = f"cannot: {why}" if why else f"could, but {rather or 'the chosen one is faster'}"
+    return Explanation(chosen, reasons)
+
+
+def _name(backend: Backend) -> str:
+    return type(backend).__name__.lower()

@@ -1,0 +1,85 @@
+"""torch's `scaled_dot_product_attention`: one kernel for logits, softmax and reading.
+
+Dao, FlashAttention-2, 2023, https://arxiv.org/abs/2307.08691
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch.nn.functional as F
+from torch import Tensor
+
+from regard.attention.backend import Attended, Backend
+from regard.attention.call import Call
+from regard.attention.mask import Mask
+from regard.attention.position import Bias
+
+
+@dataclass(frozen=True)
+class Fused(Backend):
+    """For every factored score (dot products after some change of queries and keys) under a softmax."""
+
+    rank: ClassVar[int] = 10
+    mask_bytes: int = 1 << 28
+    """a mask or bias that would take more is left to a backend that computes it by blocks"""
+
+    def refusal(self, call: Call) -> str | None:
+        if not call.score.factored:
+            return f"{type(call.score).__name__} is not a dot product of a function of each side"
+        if not call.normalizer.exponential:
+            return f"{type(call.normalizer).__name__} is not the softmax that the kernel computes"
+        if isinstance(call.bias, Bias) and call.bias.reads_values:
+            return f"{type(call.bias).__name__} reads the weights, which the kernel does not give"
+        return None
+
+    def hesitation(self, call: Call) -> str | None:
+        if _is_causal(call) or (not isinstance(call.keep, Mask) and not isinstance(call.bias, Bias)):
+            return None
+        needed = call.query.shape[2] * call.key.shape[2] * call.query.element_size()
+        if isinstance(call.bias, Bias):
+            needed *= call.query.shape[1]
+        if needed > self.mask_bytes:
+            return f"its mask and bias would take {needed / 2**20:,.0f} MiB"
+        return None
+
+    def __call__(self, call: Call) -> Attended:
+        query, key, scale = call.score.factors(call.query, call.key)
+        width, value_width = query.shape[-1], call.value.shape[-1]
+        value = call.value
+        if value_width < width:  # the fast kernels want one width: zeros change neither logits nor what is read
+            value = F.pad(value, (0, width - value_width))
+        elif value_width > width:
+            query, key = (F.pad(side, (0, value_width - width)) for side in (query, key))
+        causal = _is_causal(call)
+        output = F.scaled_dot_product_attention(
+            query,
+            key,
+            value,
+            attn_mask=None if causal else _additive(call),
+            dropout_p=call.dropout,
+            is_causal=causal,
+            scale=scale,
+            enable_gqa=call.groups > 1,
+        )
+        return Attended(output[..., :value_width])
+
+
+def _is_causal(call: Call) -> bool:
+    """The kernel's own causal mask serves: nothing but causal, queries and keys in the same places."""
+    same = call.in_order and call.query.shape[2] == call.key.shape[2]
+    return same and call.bias is None and isinstance(call.keep, Mask) and call.keep.causal
+
+
+def _additive(call: Call) -> Tensor | None:
+    """Mask and bias as the one tensor that the kernel takes, four axes of it."""
+    keep, bias = call.keep_tensor, call.bias_tensor()
+    if bias is None:
+        together = keep
+    elif keep is None:
+        together = bias.to(call.query.dtype)
+    else:
+        together = bias.to(call.query.dtype).masked_fill(~keep, float("-inf"))
+    if together is None:
+        return None
+    together = together.expand(*together.shape[:-2], call.query.shape[2], call.key.shape[2])
+    return together[(None,) * (4 - together.dim())] if together.dim() < 4 else together

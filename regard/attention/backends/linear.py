@@ -1,0 +1,101 @@
+"""Attention without the pairs: the keys are summed up before any query looks.
+
+    output[i] = φ(query[i]) · S / φ(query[i]) · z,    S = Σ_j φ(key[j]) value[j]ᵀ,    z = Σ_j φ(key[j])
+
+with the sums over j ≤ i where the mask is causal. Time and memory grow linearly with the length.
+Katharopoulos et al., Transformers are RNNs, 2020, https://arxiv.org/abs/2006.16236
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from regard.attention.backend import Attended, Backend
+from regard.attention.call import Call, spread
+from regard.attention.mask import Mask
+from regard.base.errors import check_at_least
+
+
+@dataclass(frozen=True)
+class Linear(Backend):
+    """For a factored positive score under a normalizer that divides by the sum."""
+
+    rank: ClassVar[int] = 0
+    chunk: int = 128
+    """a causal sum goes this many positions at a time"""
+
+    def __post_init__(self) -> None:
+        check_at_least("linear", 1, chunk=self.chunk)
+
+    def refusal(self, call: Call) -> str | None:
+        if not call.normalizer.proportional:
+            return f"{type(call.normalizer).__name__} weighs the keys of a query together, so they cannot be summed up"
+        if not call.score.factored:
+            return f"{type(call.score).__name__} is not a dot product of a function of each side"
+        if call.dropout:
+            return "there are no weights that dropout could drop"
+        if isinstance(call.keep, Tensor):
+            return None if _keys_only(call.keep) else "the mask is a matrix of pairs"
+        others = [part for part in _conjuncts(call) if not (part.keys_only or part.causal)]
+        if others:
+            return f"{type(others[0]).__name__} depends on query and key together"
+        if any(part.causal for part in _conjuncts(call)) and not _aligned(call):
+            return "a causal mask is summed up only for queries and keys in the same places"
+        return None
+
+    def __call__(self, call: Call) -> Attended:
+        query, key, scale = call.score.factors(call.query, call.key)
+        key, value = spread(key, call.groups) * scale, spread(call.value, call.groups)
+        hidden = _hidden_keys(call)
+        if hidden is not None:
+            key = key.masked_fill(hidden, 0.0)
+        if not isinstance(call.keep, Tensor) and any(part.causal for part in _conjuncts(call)):
+            return Attended(self._causal(query, key, value))
+        return Attended(_divide(query @ (key.mT @ value), query @ key.sum(-2).unsqueeze(-1)))
+
+    def _causal(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        batch, heads, _, width = key.shape
+        state = value.new_zeros(batch, heads, width, value.shape[-1])
+        total = value.new_zeros(batch, heads, width, 1)
+        outputs = []
+        chunks = (side.split(self.chunk, dim=2) for side in (query, key, value))
+        for queries, keys, values in zip(*chunks, strict=True):
+            near = (queries @ keys.mT).tril()
+            sums = near.sum(-1, keepdim=True) + queries @ total
+            outputs.append(_divide(near @ values + queries @ state, sums))
+            state = state + keys.mT @ values
+            total = total + keys.sum(-2).unsqueeze(-1)
+        return torch.cat(outputs, dim=2) if outputs else query @ state
+
+
+def _divide(read: Tensor, total: Tensor) -> Tensor:
+    """Read / total, and zeros, with finite gradients, where nothing was seen."""
+    nothing = total == 0
+    return (read / total.masked_fill(nothing, 1.0)).masked_fill(nothing, 0.0)
+
+
+def _conjuncts(call: Call) -> tuple[Mask, ...]:
+    return call.keep.conjuncts() if isinstance(call.keep, Mask) else ()
+
+
+def _aligned(call: Call) -> bool:
+    return call.in_order and call.query.shape[2] == call.key.shape[2]
+
+
+def _keys_only(keep: Tensor) -> bool:
+    """The same keys for every query: the query's axis broadcasts."""
+    return keep.dim() < 2 or keep.shape[-2] == 1 or keep.stride(-2) == 0
+
+
+def _hidden_keys(call: Call) -> Tensor | None:
+    """True at keys that no query may see, [batch, heads, key, 1]; None if all may be seen."""
+    if isinstance(call.keep, Tensor):
+        return ~call.keep[..., 0, :].unsqueeze(-1) if call.keep.dim() > 1 else ~call.keep.unsqueeze(-1)
+    hidden = None
+    for part in _conjuncts(call):
+        if part.keys_only:
+            unseen = ~part(call.query_at[..., :1], call.key_at).mT
+            hidden = unseen if hidden is None else hidden | unseen
+    return hidden

@@ -1,0 +1,98 @@
+"""A mask says who may look where: a predicate on positions, composed with `&`, `|` and `~`.
+
+(Causal() & Window(128) | GlobalTokens(1))(query_at, key_at)
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from jaxtyping import Bool, Int
+from torch import Tensor
+
+from regard.attention.part import Part
+from regard.base.catalog import Catalog
+
+MASKS = Catalog("regard.attention.masks")
+
+
+class Mask(Part):
+    """keep[i, j] is True where the query at position i may look at the key at position j."""
+
+    causal: ClassVar[bool] = False
+    """exactly: a key may stand at or before its query"""
+    keys_only: ClassVar[bool] = False
+    """what may be seen depends on the key (and the batch), not on the query"""
+
+    def __call__(
+        self, query_at: Int[Tensor, "*batch query"], key_at: Int[Tensor, "*batch key"]
+    ) -> Bool[Tensor, "*#batch_heads query key"]:
+        """The predicate for every pair; leading axes are (batch, heads), either left out or of size 1 at will."""
+        rows, columns = query_at[..., :, None], key_at[..., None, :]
+        if rows.dim() == 3:  # positions of its own for each sequence: leave a place for the heads
+            rows, columns = rows[:, None], columns[:, None]
+        keep = self.forward(rows, columns)
+        return keep.expand(*keep.shape[:-2], query_at.shape[-1], key_at.shape[-1])
+
+    def forward(self, rows: Tensor, columns: Tensor) -> Tensor:
+        """The predicate, element by element; rows and columns broadcast. This is what a new mask writes."""
+        raise self.unbuilt()
+
+    def conjuncts(self) -> tuple["Mask", ...]:
+        """The masks that must all say yes; just itself unless composed with `&`."""
+        return (self,)
+
+    def __and__(self, other: "Mask") -> "Mask":
+        return And(self, other) if isinstance(other, Mask) else NotImplemented
+
+    def __or__(self, other: "Mask") -> "Mask":
+        return Or(self, other) if isinstance(other, Mask) else NotImplemented
+
+    def __invert__(self) -> "Mask":
+        return Not(self)
+
+
+@dataclass(frozen=True)
+class And(Mask):
+    """Both say yes."""
+
+    left: Mask
+    right: Mask
+
+    @property
+    def keys_only(self) -> bool:  # type: ignore[override]
+        return self.left.keys_only and self.right.keys_only
+
+    def forward(self, rows: Tensor, columns: Tensor) -> Tensor:
+        return self.left.forward(rows, columns) & self.right.forward(rows, columns)
+
+    def conjuncts(self) -> tuple[Mask, ...]:
+        return self.left.conjuncts() + self.right.conjuncts()
+
+
+@dataclass(frozen=True)
+class Or(Mask):
+    """One or the other says yes."""
+
+    left: Mask
+    right: Mask
+
+    @property
+    def keys_only(self) -> bool:  # type: ignore[override]
+        return self.left.keys_only and self.right.keys_only
+
+    def forward(self, rows: Tensor, columns: Tensor) -> Tensor:
+        return self.left.forward(rows, columns) | self.right.forward(rows, columns)
+
+
+@dataclass(frozen=True)
+class Not(Mask):
+    """What the other forbids."""
+
+    mask: Mask
+
+    @property
+    def keys_only(self) -> bool:  # type: ignore[override]
+        return self.mask.keys_only
+
+    def forward(self, rows: Tensor, columns: Tensor) -> Tensor:
+        return ~self.mask.forward(rows, columns)

@@ -1,0 +1,17 @@
+"""keep(i, j) = j ≤ i"""
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from regard.attention.mask import Mask
+
+
+@dataclass(frozen=True)
+class Causal(Mask):
+    """A position may look at itself and at what came before."""
+
+    causal = True
+
+    def forward(self, rows: Tensor, columns: Tensor) -> Tensor:
+        return columns <= rows

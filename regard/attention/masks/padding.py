@@ -1,0 +1,25 @@
+"""keep(i, j) = j < length of the sequence"""
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from regard.attention.mask import Mask
+from regard.base.errors import ShapeError
+
+
+@dataclass(frozen=True, eq=False)
+class Padding(Mask):
+    """Sequences of different lengths in one batch: what lies beyond the end is not there."""
+
+    lengths: Tensor
+    """how long each sequence of the batch is, [batch]"""
+    keys_only = True
+
+    def __post_init__(self) -> None:
+        if self.lengths.dim() != 1 or self.lengths.is_floating_point():
+            found = f"{list(self.lengths.shape)} of {self.lengths.dtype}"
+            raise ShapeError(f"padding: lengths must be whole numbers of shape [batch], but are {found}")
+
+    def forward(self, rows: Tensor, columns: Tensor) -> Tensor:
+        return columns < self.lengths.to(columns.device)[:, None, None, None]

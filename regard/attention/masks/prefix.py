@@ -1,0 +1,24 @@
+"""keep(i, j) = j < size, or j ≤ i
+
+Raffel et al., T5, 2020, section 3.2.1, https://arxiv.org/abs/1910.10683
+"""
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from regard.attention.mask import Mask
+from regard.base.errors import check_at_least
+
+
+@dataclass(frozen=True)
+class Prefix(Mask):
+    """All may look at the first `size` positions; beyond these it is causal."""
+
+    size: int
+
+    def __post_init__(self) -> None:
+        check_at_least("prefix", 0, size=self.size)
+
+    def forward(self, rows: Tensor, columns: Tensor) -> Tensor:
+        return (columns < self.size) | (columns <= rows)

@@ -1,0 +1,44 @@
+"""keep(i, j) = block of j is among the `count` that were drawn for the block of i
+
+Zaheer et al., Big Bird, 2020, https://arxiv.org/abs/2007.14062: `Window(…) | GlobalTokens(…) | RandomBlocks(…)`.
+"""
+
+from dataclasses import dataclass
+from functools import cache
+
+import torch
+from torch import Tensor
+
+from regard.attention.mask import Mask
+from regard.base.errors import ShapeError, check_at_least
+
+
+@dataclass(frozen=True)
+class RandomBlocks(Mask):
+    """Each block of queries sees a few blocks of keys, drawn once from the seed, alike on every machine."""
+
+    size: int
+    count: int
+    length: int
+    """the longest sequence; blocks are drawn among those below it"""
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        check_at_least("random_blocks", 1, size=self.size, length=self.length)
+        check_at_least("random_blocks", 0, count=self.count)
+
+    def forward(self, rows: Tensor, columns: Tensor) -> Tensor:
+        for name, at in (("query", rows), ("key", columns)):
+            if at.numel() and int(at.max()) >= self.length:
+                raise ShapeError(f"random_blocks: a {name} stands at {int(at.max())}, beyond length={self.length}")
+        drawn = _draw(-(-self.length // self.size), self.count, self.seed).to(rows.device)
+        return drawn[rows // self.size, columns // self.size]
+
+
+@cache
+def _draw(blocks: int, count: int, seed: int) -> Tensor:
+    """`count` different key blocks for each query block, [query block, key block]."""
+    generator = torch.Generator().manual_seed(seed)
+    order = torch.rand(blocks, blocks, generator=generator, dtype=torch.float64).argsort(-1)
+    drawn = torch.zeros(blocks, blocks, dtype=torch.bool)
+    return drawn.scatter(-1, order[:, :count], True)

@@ -1,0 +1,28 @@
+"""keep(i, j) = -ahead ≤ i - j < size,  ahead = size - 1 unless set
+
+Beltagy et al., Longformer, 2020, https://arxiv.org/abs/2004.05150
+"""
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from regard.attention.mask import Mask
+from regard.base.errors import check_at_least
+
+
+@dataclass(frozen=True)
+class Window(Mask):
+    """The nearest `size` positions, its own among them, and as many to the other side unless `ahead` says else."""
+
+    size: int
+    ahead: int | None = None
+
+    def __post_init__(self) -> None:
+        check_at_least("window", 1, size=self.size)
+        check_at_least("window", 0, ahead=0 if self.ahead is None else self.ahead)
+
+    def forward(self, rows: Tensor, columns: Tensor) -> Tensor:
+        back = rows - columns
+        ahead = self.size - 1 if self.ahead is None else self.ahead
+        return (back < self.size) & (back >= -ahead)

@@ -1,0 +1,72 @@
+"""key'(s) = Σ_t E(s, t) key(t),  value'(s) = Σ_t F(s, t) value(t): a fixed number of slots, learned blends of all
+
+Wang et al., Linformer, 2020, https://arxiv.org/abs/2006.04768. A sum can be added to, so a pair may also be
+written later; reading costs the same at any length.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Self
+
+import torch
+from torch import Tensor, nn
+
+from regard.attention.memory import Memory, MixedMemory, nothing_written
+from regard.attention.part import Sizes
+from regard.attention.reading import Reading
+from regard.base.errors import ShapeError, check_at_least
+
+
+@dataclass(frozen=True)
+class Compressed(MixedMemory):
+    """`slots` blended pairs in place of up to `length` written ones."""
+
+    slots: int
+    length: int
+
+    def __post_init__(self) -> None:
+        check_at_least("compressed", 1, slots=self.slots, length=self.length)
+
+    def build(self, sizes: Sizes) -> "BlendWeights":
+        return BlendWeights(self.slots, self.length)
+
+
+class BlendWeights(nn.Module, MixedMemory):
+    """E and F, [slots, length]."""
+
+    def __init__(self, slots: int, length: int) -> None:
+        super().__init__()
+        self.keys = nn.Parameter(torch.empty(slots, length).normal_(std=slots**-0.5))
+        self.values = nn.Parameter(torch.empty(slots, length).normal_(std=slots**-0.5))
+
+    def start(self, reading: Reading) -> Memory:
+        return _Compressed(self.keys, self.values)
+
+
+@dataclass(frozen=True, eq=False)
+class _Compressed(MixedMemory):
+    key_weights: Tensor
+    value_weights: Tensor
+    length: int = 0
+    key: Tensor | None = None
+    value: Tensor | None = None
+
+    def extend(self, key: Tensor, value: Tensor, keep: Tensor | None = None) -> Self:
+        stop, room = self.length + key.shape[2], self.key_weights.shape[1]
+        if stop > room:
+            raise ShapeError(f"compressed memory: {stop} pairs were written, but it was made for length={room}")
+        if keep is not None:
+            key, value = (side.masked_fill(~keep[:, None, :, None], 0.0) for side in (key, value))
+        keys = self.key_weights[:, self.length : stop] @ key
+        values = self.value_weights[:, self.length : stop] @ value
+        if self.key is not None and self.value is not None:
+            keys, values = self.key + keys, self.value + values
+        return replace(self, length=stop, key=keys, value=values)
+
+    def blended(self) -> tuple[Tensor, Tensor]:
+        if self.key is None or self.value is None:
+            raise nothing_written(self)
+        return self.key, self.value
+
+    def reorder(self, batch: Tensor) -> Self:
+        key, value = (None if side is None else side[batch] for side in (self.key, self.value))
+        return replace(self, key=key, value=value)

@@ -1,0 +1,144 @@
+"""A memory holds what was written, for later queries to read. It is a value: `memory = memory.extend(key, value)`.
+
+Nothing remembers by itself: who wants to go on from a memory keeps it, and may go on from it twice.
+"""
+
+from typing import Self
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+
+from regard.attention.mask import Mask
+from regard.attention.part import Part
+from regard.attention.position import Bias
+from regard.attention.reading import Reading
+from regard.base.catalog import Catalog
+from regard.base.errors import CombinationError
+
+MEMORIES = Catalog("regard.attention.memories")
+
+
+class Memory(Part):
+    """Something to write pairs of keys and values to, and to read from."""
+
+    length: int
+    """how many pairs were written"""
+
+    def start(self, reading: Reading) -> "Memory":
+        """An empty memory that will be read this way."""
+        raise self.unbuilt()
+
+    def reach(self) -> Mask | None:
+        """What a query may see of this memory, if not all of it."""
+        return None
+
+    def extend(
+        self,
+        key: Float[Tensor, "batch heads length width"],
+        value: Float[Tensor, "batch heads length value_width"],
+        keep: Bool[Tensor, "batch length"] | None = None,
+    ) -> Self:
+        """A memory that also holds these pairs, save those that are not to be kept."""
+        raise self.unbuilt()
+
+    def read(
+        self,
+        reading: Reading,
+        query: Float[Tensor, "batch heads query width"],
+        query_at: Int[Tensor, "*positions query"],
+        keep: Mask | None = None,
+    ) -> Float[Tensor, "batch heads query value_width"]:
+        """What the queries find, where the mask lets them look."""
+        raise self.unbuilt()
+
+    def advance(
+        self, reading: Reading, query: Tensor, key: Tensor, value: Tensor, query_at: Tensor, keep: Mask | None = None
+    ) -> tuple[Tensor, "Memory"]:
+        """Write each pair, then read with the query that stands there: step by step, however many come at once."""
+        memory, outputs = self, []
+        for step in range(query.shape[2]):
+            here = slice(step, step + 1)
+            memory = memory.extend(key[:, :, here], value[:, :, here])
+            outputs.append(memory.read(reading, query[:, :, here], query_at[..., here], keep))
+        return torch.cat(outputs, dim=2), memory
+
+    def reorder(self, batch: Int[Tensor, "picked"]) -> Self:
+        """The memory with its sequences picked anew: what a beam search does when hypotheses part."""
+        raise self.unbuilt()
+
+
+class PairMemory(Memory):
+    """A memory that holds the pairs as they were written, each in its place."""
+
+    key: Tensor | None
+    """the keys that are held, [batch, heads, length, width]; None before the first"""
+    value: Tensor | None
+    """and their values"""
+    kept: Tensor | None
+    """False where a pair was not to be kept; None if all were"""
+
+    @property
+    def at(self) -> Int[Tensor, "length"]:
+        """Where the held keys stand."""
+        raise self.unbuilt()
+
+    def read(self, reading: Reading, query: Tensor, query_at: Tensor, keep: Mask | None = None) -> Tensor:
+        if self.key is None or self.value is None:
+            raise nothing_written(self)
+        at, mask = self.at, both(keep, self.reach())
+        allowed: Tensor | Mask | None = mask
+        if self.kept is not None:
+            hidden = self.kept[:, None, None]
+            allowed = hidden if mask is None else mask(query_at, at) & hidden
+        output: Tensor = reading(query, self.key, self.value, allowed, query_at, at)
+        return output
+
+    def advance(
+        self, reading: Reading, query: Tensor, key: Tensor, value: Tensor, query_at: Tensor, keep: Mask | None = None
+    ) -> tuple[Tensor, Memory]:
+        memory = self.extend(key, value)
+        return memory.read(reading, query, query_at, keep), memory
+
+
+class MixedMemory(Memory):
+    """A memory in which what was written is blended, so that no single pair can be told apart."""
+
+    def blended(
+        self,
+    ) -> tuple[Float[Tensor, "batch heads slots width"], Float[Tensor, "batch heads slots value_width"]]:
+        """The blended keys and values."""
+        raise self.unbuilt()
+
+    def read(self, reading: Reading, query: Tensor, query_at: Tensor, keep: Mask | None = None) -> Tensor:
+        check_blending(self, reading, keep)
+        output: Tensor = reading(query, *self.blended())
+        return output
+
+
+def check_blending(memory: Memory, reading: Reading, keep: Mask | None) -> None:
+    """No part asks a memory that blends for single pairs."""
+    name = type(memory).__name__.strip("_").lower()
+    if isinstance(reading.positions, Bias):
+        bias = type(reading.positions).__name__
+        raise CombinationError(
+            f"{name} memory: blends positions, so {bias}, a bias on pairs, has no pairs to act on; "
+            "use positions that are placed on vectors, such as sinusoidal or rotary"
+        )
+    if keep is not None:
+        raise CombinationError(
+            f"{name} memory: blends positions, so it cannot be read through a mask; "
+            "leave out what must not be seen when writing, with extend(…, keep=…)"
+        )
+
+
+def nothing_written(memory: Memory) -> CombinationError:
+    """The error for reading from an empty memory."""
+    return CombinationError(f"{type(memory).__name__.strip('_').lower()} memory: nothing was written yet")
+
+
+def both(one: Mask | None, other: Mask | None) -> Mask | None:
+    """What both allow."""
+    if one is None or other is None:
+        return other if one is None else one
+    return one & other

@@ -1,0 +1,40 @@
+"""A normalizer turns the logits of a query into weights over the keys."""
+
+from jaxtyping import Bool, Float
+from torch import Tensor
+
+from regard.attention.part import Part
+from regard.base.catalog import Catalog
+
+NORMALIZERS = Catalog("regard.attention.normalizers")
+
+
+class Normalizer(Part):
+    """weights[i, :] = normalizer(logits[i, :]), with forbidden keys at exactly zero."""
+
+    sums_to_one: bool = True
+    """promised for every query that may look at something"""
+    exponential: bool = False
+    """weights are proportional to exp(logit), as torch's fused kernels compute them"""
+    proportional: bool = False
+    """weights are proportional to the logits themselves, as linear attention needs"""
+    picks_one: bool = False
+    """one key gets all the weight"""
+    nothing: float = float("-inf")
+    """the logit that gets weight zero"""
+
+    def __call__(
+        self,
+        logits: Float[Tensor, "*batch query key"],
+        keep: Bool[Tensor, "..."] | None = None,
+    ) -> Float[Tensor, "*batch query key"]:
+        """The weights; a query that may look at nothing gets zeros, and sends no gradient."""
+        if keep is None:
+            return self.forward(logits)
+        seeing = keep.any(-1, keepdim=True)
+        logits = logits.masked_fill(~keep, self.nothing).masked_fill(~seeing, 0.0)
+        return self.forward(logits).masked_fill(~keep, 0.0)
+
+    def forward(self, logits: Tensor) -> Tensor:
+        """The formula over the last axis; a logit of `nothing` must get weight zero."""
+        raise self.unbuilt()

@@ -1,0 +1,17 @@
+"""weights = exp(logits) / Σ exp(logits)"""
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from regard.attention.normalizer import Normalizer
+
+
+@dataclass(frozen=True)
+class Softmax(Normalizer):
+    """Every key gets something, most of it the best ones."""
+
+    exponential = True
+
+    def forward(self, logits: Tensor) -> Tensor:
+        return logits.softmax(-1)

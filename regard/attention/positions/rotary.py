@@ -1,0 +1,54 @@
+"""(x₁, x₂) at position i ↦ (x₁ cos iθ - x₂ sin iθ, x₁ sin iθ + x₂ cos iθ), for pairs with θ_j = base^(-2j/d)
+
+Turning query and key by their positions makes their dot product depend on the distance alone.
+Su et al., RoFormer, 2021, https://arxiv.org/abs/2104.09864
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import torch
+from torch import Tensor
+
+from regard.attention.position import Position, Role
+from regard.base.errors import ConfigError, ShapeError, check_one_of
+
+
+@dataclass(frozen=True)
+class Rotary(Position):
+    """Queries and keys are turned by an angle that grows with their position."""
+
+    base: float = 10_000.0
+    pairs: Literal["halves", "neighbors"] = "halves"
+    """dimension j goes with j + d/2, or with j + 1"""
+    share: float = 1.0
+    """how much of each head is turned"""
+    relative = True
+
+    def __post_init__(self) -> None:
+        check_one_of("rotary", ("halves", "neighbors"), pairs=self.pairs)
+        if not 0 < self.share <= 1:
+            raise ConfigError(f"rotary: share must be above 0 and at most 1, but is {self.share}")
+
+    def place(self, vectors: Tensor, at: Tensor, role: Role) -> Tensor:
+        if role not in ("query", "key"):
+            return vectors
+        width = vectors.shape[-1]
+        turned = round(width * self.share)
+        if turned % 2:
+            raise ShapeError(f"rotary: turns pairs, but {turned} of the head's {width} dimensions are to be turned")
+        angles = self._angles(at, turned).to(vectors.device)
+        angles = angles[:, None] if angles.dim() == 3 else angles  # a place for the heads
+        cos, sin = angles.cos().to(vectors), angles.sin().to(vectors)
+        if self.pairs == "halves":
+            left, right = vectors[..., :turned].chunk(2, dim=-1)
+            parts = [left * cos - right * sin, left * sin + right * cos]
+        else:
+            left, right = vectors[..., :turned:2], vectors[..., 1:turned:2]
+            both = torch.stack([left * cos - right * sin, left * sin + right * cos], dim=-1)
+            parts = [both.flatten(-2)]
+        return torch.cat([*parts, vectors[..., turned:]], dim=-1)
+
+    def _angles(self, at: Tensor, width: int) -> Tensor:
+        speeds = self.base ** (-torch.arange(0, width, 2, device=at.device, dtype=torch.float64) / width)
+        return at.unsqueeze(-1).double() * speeds

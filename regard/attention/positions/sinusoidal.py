@@ -1,0 +1,34 @@
+"""p(i, 2j) = sin(i / C^(2j/d)),  p(i, 2j+1) = cos(i / C^(2j/d))
+
+Vaswani et al., 2017, https://arxiv.org/abs/1706.03762. The dot product of p_i and p_j depends on i - j alone.
+"""
+
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from regard.attention.position import Join, Layers, PositionVectors, sinusoid
+from regard.base.errors import ConfigError, check_one_of
+
+
+@dataclass(frozen=True)
+class Sinusoidal(PositionVectors):
+    """Waves of growing length; any position has a vector, also one never seen in training."""
+
+    base: float = 10_000.0
+    """C: the longest wave is about 2πC positions long"""
+    first: int = 0
+    """the j of the first wave: 0 as in the paper, 1 as some write it"""
+    join: Join = "add"
+    layers: Layers = "first"
+    width: int | None = None
+
+    def __post_init__(self) -> None:
+        check_one_of("sinusoidal", ("add", "concatenate"), join=self.join)
+        check_one_of("sinusoidal", ("first", "every"), layers=self.layers)
+        if self.base <= 1:
+            raise ConfigError(f"sinusoidal: base must be above 1, but is {self.base}")
+        self.check("sinusoidal")
+
+    def vectors(self, at: Tensor, width: int) -> Tensor:
+        return sinusoid(at, width, self.base, self.first)

@@ -1,0 +1,127 @@
+"""The context-sensitive memory: a dict whose keys need not match, only resemble.
+
+    soft[query] = Σ_i normalizer(score(query W_Q, key_i W_K)) value_i W_V
+
+With a hard normalizer it is a Python mapping: a key reads what was last written for it, and a missing one is a
+KeyError. With any other it answers every query with a blend. What is read can be differentiated by query, keys,
+values and projections.
+"""
+
+from collections.abc import Iterator, MutableMapping
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from regard.attention.backend import Attended
+from regard.attention.core import attend
+from regard.attention.normalizer import NORMALIZERS, Normalizer
+from regard.attention.part import Sizes
+from regard.attention.score import SCORES, Score
+from regard.base.errors import ShapeError, UsageError
+
+
+class SoftDict(nn.Module, MutableMapping[Any, Tensor]):
+    """Write pairs of vectors, look them up softly.
+
+    Keys and values are vectors, or anything that `torch.as_tensor` makes one of; a number counts as a vector of
+    width 1. With `projected`, W_Q, W_K and W_V are learned, starting as the identity: plain lookup to begin with.
+    """
+
+    def __init__(
+        self,
+        width: int,
+        value_width: int | None = None,
+        *,
+        score: Score | str = "distance",
+        normalizer: Normalizer | str = "softmax",
+        projected: bool = False,
+    ) -> None:
+        super().__init__()
+        self.width, self.value_width = width, width if value_width is None else value_width
+        sizes = Sizes(
+            width=width, heads=1, key_heads=1, query_width=width, key_width=width, value_width=self.value_width
+        )
+        self.score: Score = SCORES.make(score, "soft_dict.score").build(sizes)
+        self.normalizer: Normalizer = NORMALIZERS.make(normalizer, "soft_dict.normalizer")
+        self.projections = nn.ModuleDict()
+        if projected:
+            for name, size in (("query", width), ("key", width), ("value", self.value_width)):
+                projection = nn.Linear(size, size, bias=False)
+                nn.init.eye_(projection.weight)
+                self.projections[name] = projection
+        self.keys_written = torch.empty(0, width)
+        self.values_written = torch.empty(0, self.value_width)
+
+    def write(self, keys: Float[Tensor, "pairs width"], values: Float[Tensor, "pairs value_width"]) -> None:
+        """Add pairs as they are; a key that is there already then counts twice."""
+        if keys.shape != (len(keys), self.width) or values.shape != (len(keys), self.value_width):
+            raise ShapeError(
+                f"soft_dict: write takes keys [pairs, {self.width}] and values [pairs, {self.value_width}], "
+                f"but got {list(keys.shape)} and {list(values.shape)}"
+            )
+        self.keys_written = torch.cat([self.keys_written.to(keys), keys])
+        self.values_written = torch.cat([self.values_written.to(values), values])
+
+    def look_up(self, queries: Float[Tensor, "queries width"]) -> Attended:
+        """What each query finds, [queries, value width], and the weight of each pair in it, [queries, pairs]."""
+        if not len(self):
+            raise UsageError("soft_dict: nothing was written yet, so there is nothing to look up")
+        query, key, value = (
+            (self.projections[name](side) if name in self.projections else side)[None, None]
+            for name, side in (("query", queries), ("key", self.keys_written), ("value", self.values_written))
+        )
+        found = attend(query, key, value, score=self.score, normalizer=self.normalizer, weights=True)
+        weights = found.weights
+        return Attended(found.output[0, 0], None if weights is None else weights[0, 0])
+
+    def __getitem__(self, query: Any) -> Tensor:
+        vector = self._vector(query, self.width, "query")
+        if not len(self) or (self.normalizer.picks_one and not self._places(vector).any()):
+            raise KeyError(query)
+        return self.look_up(vector[None]).output[0]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        vector, worth = self._vector(key, self.width, "key"), self._vector(value, self.value_width, "value")
+        there = self._places(vector)
+        if there.any():
+            self.values_written = torch.where(there[:, None], worth, self.values_written)
+        else:
+            self.write(vector[None], worth[None])
+
+    def __delitem__(self, key: Any) -> None:
+        there = self._places(self._vector(key, self.width, "key"))
+        if not there.any():
+            raise KeyError(key)
+        self.keys_written, self.values_written = self.keys_written[~there], self.values_written[~there]
+
+    def __contains__(self, key: object) -> bool:
+        try:
+            return bool(self._places(self._vector(key, self.width, "key")).any())
+        except (ShapeError, TypeError, ValueError):
+            return False
+
+    def __iter__(self) -> Iterator[Tensor]:
+        return iter(self.keys_written.unbind())
+
+    def __len__(self) -> int:
+        return len(self.keys_written)
+
+    __hash__ = nn.Module.__hash__
+    __eq__ = nn.Module.__eq__
+
+    def extra_repr(self) -> str:
+        """What the module's print shows."""
+        return f"{len(self)} pairs, width={self.width}, value_width={self.value_width}, {self.normalizer}"
+
+    def _places(self, key: Tensor) -> Tensor:
+        return (self.keys_written == key.to(self.keys_written)).all(-1)
+
+    def _vector(self, value: Any, width: int, role: str) -> Tensor:
+        vector = torch.as_tensor(value)
+        vector = vector.to(self.keys_written.dtype) if not vector.is_floating_point() else vector
+        vector = vector.reshape(1) if vector.dim() == 0 else vector
+        if vector.shape != (width,):
+            raise ShapeError(f"soft_dict: a {role} must be a vector of width {width}, but is {list(vector.shape)}")
+        return vector

@@ -1,0 +1,164 @@
+"""A folder is a registry: `masks/window.py` makes `window` a mask, and nothing else has to be edited.
+
+A member is the one public dataclass of its file, called like the file: `top_k.py` holds `TopK`.
+Members are written in a config or on a command line
+
+    window                                by name
+    window(size=128)                      with settings
+    causal & window(128)                  composed, where the members compose
+    { name = "window", size = 128 }       as a table
+"""
+
+import ast
+import dataclasses
+import importlib
+import pkgutil
+import types
+import typing
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from regard.base.errors import ConfigError, unknown
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """The members of one folder, found by their file names and imported when first asked for."""
+
+    package: str
+
+    @property
+    def kind(self) -> str:
+        """The folder's name, a plural noun: `masks`."""
+        return self.package.rpartition(".")[2]
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """The members' names, in alphabetical order; nothing is imported but the folder."""
+        folder = importlib.import_module(self.package)
+        found = (module.name for module in pkgutil.iter_modules(folder.__path__))
+        return tuple(sorted(name for name in found if not name.startswith("_")))
+
+    def get(self, name: str, where: str | None = None) -> type:
+        """The class behind a name."""
+        if name not in self.names:
+            raise ConfigError(unknown(where or self.kind, name, self.names, self.kind))
+        module = importlib.import_module(f"{self.package}.{name}")
+        spelled = name.replace("_", "")
+        for candidate in vars(module).values():
+            if isinstance(candidate, type) and candidate.__name__.lower() == spelled:
+                return candidate
+        raise ConfigError(f"{self.kind}/{name}.py holds no class whose name is '{name}' in CamelCase")
+
+    def __getattr__(self, name: str) -> type:
+        """`masks.Window` is `masks.get("window")`."""
+        for member in () if name.startswith("_") else self.names:
+            if member.replace("_", "") == name.lower() and not name.islower():
+                return self.get(member)
+        raise AttributeError(unknown(self.kind, name, self.names, self.kind))
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *(self.get(name).__name__ for name in self.names)]
+
+    def make(self, spec: Any, where: str | None = None) -> Any:
+        """The part that a config, a command line or a caller asks for; a part passes as it is."""
+        where = where or self.kind
+        if isinstance(spec, str):
+            return self._from_text(spec, where)
+        if isinstance(spec, Mapping):
+            settings = dict(spec)
+            if "name" not in settings:
+                raise ConfigError(f"{where}: the table has no 'name'; {self.kind} are: {', '.join(self.names)}")
+            return self._call(str(settings.pop("name")), (), settings, where)
+        return spec
+
+    def _from_text(self, text: str, where: str) -> Any:
+        try:
+            tree = ast.parse(text.strip(), mode="eval").body
+        except (SyntaxError, ValueError) as error:
+            raise ConfigError(f"{where}: cannot read '{text}'; write for example {self.names[0]}(…)") from error
+        return self._evaluate(tree, text, where)
+
+    def _evaluate(self, tree: ast.expr, text: str, where: str) -> Any:
+        match tree:
+            case ast.Name(id=name):
+                return self._call(name, (), {}, where)
+            case ast.Call(func=ast.Name(id=name), args=args, keywords=keywords):
+                literals = [_literal(arg, text, where) for arg in args]
+                settings = {word.arg or "**": _literal(word.value, text, where) for word in keywords}
+                return self._call(name, literals, settings, where)
+            case ast.BinOp(left=left, op=ast.BitAnd(), right=right):
+                return self._compose(self._evaluate(left, text, where), "&", self._evaluate(right, text, where), where)
+            case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+                return self._compose(self._evaluate(left, text, where), "|", self._evaluate(right, text, where), where)
+            case ast.UnaryOp(op=ast.Invert(), operand=operand):
+                return self._compose(self._evaluate(operand, text, where), "~", None, where)
+        raise ConfigError(
+            f"{where}: cannot read '{text}'; only names, settings in brackets and, for masks, & | ~ are understood"
+        )
+
+    def _compose(self, left: Any, operator: str, right: Any, where: str) -> Any:
+        try:
+            if operator == "~":
+                return ~left
+            return left & right if operator == "&" else left | right
+        except TypeError as error:
+            raise ConfigError(f"{where}: {self.kind} are not composed with {operator}; only masks are") from error
+
+    def _call(self, name: str, args: typing.Sequence[Any], settings: dict[str, Any], where: str) -> Any:
+        member = self.get(name, where)
+        fields = {field.name: field for field in dataclasses.fields(member) if field.init}
+        if len(args) > len(fields):
+            raise ConfigError(f"{where}: {name} takes {len(fields)} settings ({', '.join(fields)}), not {len(args)}")
+        given = dict(zip(fields, args, strict=False)) | settings
+        hints = typing.get_type_hints(member)
+        for setting, value in given.items():
+            if setting not in fields:
+                raise ConfigError(unknown(f"{where}.{name}", setting, fields, "its settings"))
+            given[setting] = _fit(value, hints[setting], f"{where}.{name}.{setting}")
+        for setting, field in fields.items():
+            nothing = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
+            if nothing and setting not in given:
+                raise ConfigError(f"{where}: {name} needs its setting '{setting}', as in {name}({setting}=…)")
+        try:
+            return member(**given)
+        except ConfigError as error:
+            raise ConfigError(f"{where}: {error}" if where != self.kind else str(error)) from error
+
+
+def _literal(node: ast.expr, text: str, where: str) -> Any:
+    try:
+        return ast.literal_eval(node)
+    except ValueError as error:
+        raise ConfigError(f"{where}: '{ast.unparse(node)}' in '{text}' is not a number, a text or a list") from error
+
+
+def _fit(value: Any, hint: Any, where: str) -> Any:
+    """The value as the field's type has it: lists become tuples, whole numbers become floats."""
+    if isinstance(value, list):
+        value = tuple(tuple(item) if isinstance(item, list) else item for item in value)
+    if _fits(value, hint):
+        return float(value) if hint is float else value
+    wanted = hint.__name__ if isinstance(hint, type) else str(hint).replace("typing.", "")
+    raise ConfigError(f"{where}: must be {wanted}, but is {value!r}")
+
+
+def _fits(value: Any, hint: Any) -> bool:
+    origin, options = typing.get_origin(hint), typing.get_args(hint)
+    if origin is typing.Literal:
+        return value in options
+    if origin in (types.UnionType, typing.Union):
+        return any(_fits(value, option) for option in options)
+    if origin is tuple:
+        if not isinstance(value, tuple):
+            return False
+        if len(options) == 2 and options[1] is Ellipsis:
+            return all(_fits(item, options[0]) for item in value)
+        return len(options) == len(value) and all(map(_fits, value, options))
+    if isinstance(value, bool):
+        return hint in (bool, Any)
+    if hint is float:
+        return isinstance(value, int | float)
+    return hint is Any or (isinstance(hint, type) and isinstance(value, hint))
