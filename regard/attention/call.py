@@ -88,7 +88,7 @@ class Call:
             key=self.key[:, shared],
             value=self.value[:, shared],
             score=self.score.select(chosen),
-            keep=_cut(self.keep, -3, chosen),
+            keep=self.keep.select(chosen) if isinstance(self.keep, Mask) else _cut(self.keep, -3, chosen),
             bias=bias,
         )
 

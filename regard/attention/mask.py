@@ -24,12 +24,12 @@ class Mask(Part):
     """what may be seen depends on the key (and the batch), not on the query"""
 
     def __call__(
-        self, query_at: Int[Tensor, "*batch query"], key_at: Int[Tensor, "*batch key"]
+        self, query_at: Int[Tensor, "*batch query"], key_at: Int[Tensor, "*key_batch key"]
     ) -> Bool[Tensor, "*#batch_heads query key"]:
         """The predicate for every pair; leading axes are (batch, heads), either left out or of size 1 at will."""
         rows, columns = query_at[..., :, None], key_at[..., None, :]
-        if rows.dim() == 3:  # positions of its own for each sequence: leave a place for the heads
-            rows, columns = rows[:, None], columns[:, None]
+        if rows.dim() + columns.dim() > 4:  # positions of its own for each sequence: leave a place for the heads
+            rows, columns = (side.reshape(-1, 1, *side.shape[-2:]) for side in (rows, columns))
         keep = self.forward(rows, columns)
         return keep.expand(*keep.shape[:-2], query_at.shape[-1], key_at.shape[-1])
 
@@ -65,6 +65,9 @@ class And(Mask):
     def forward(self, rows: Tensor, columns: Tensor) -> Tensor:
         return self.left.forward(rows, columns) & self.right.forward(rows, columns)
 
+    def select(self, heads: Tensor) -> "And":
+        return And(self.left.select(heads), self.right.select(heads))
+
     def conjuncts(self) -> tuple[Mask, ...]:
         return self.left.conjuncts() + self.right.conjuncts()
 
@@ -83,6 +86,9 @@ class Or(Mask):
     def forward(self, rows: Tensor, columns: Tensor) -> Tensor:
         return self.left.forward(rows, columns) | self.right.forward(rows, columns)
 
+    def select(self, heads: Tensor) -> "Or":
+        return Or(self.left.select(heads), self.right.select(heads))
+
 
 @dataclass(frozen=True)
 class Not(Mask):
@@ -96,3 +102,6 @@ class Not(Mask):
 
     def forward(self, rows: Tensor, columns: Tensor) -> Tensor:
         return ~self.mask.forward(rows, columns)
+
+    def select(self, heads: Tensor) -> "Not":
+        return Not(self.mask.select(heads))

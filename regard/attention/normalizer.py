@@ -29,6 +29,8 @@ class Normalizer(Part):
         keep: Bool[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "*batch query key"]:
         """The weights; a query that may look at nothing gets zeros, and sends no gradient."""
+        if logits.shape[-1] == 0:
+            return logits
         if keep is None:
             return self.forward(logits)
         seeing = keep.any(-1, keepdim=True)

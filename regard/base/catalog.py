@@ -15,7 +15,7 @@ import importlib
 import pkgutil
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -28,6 +28,8 @@ class Catalog:
     """The members of one folder, found by their file names and imported when first asked for."""
 
     package: str
+    besides: tuple[str, ...] = ()
+    """files of the folder that are no members"""
 
     @property
     def kind(self) -> str:
@@ -39,7 +41,7 @@ class Catalog:
         """The members' names, in alphabetical order; nothing is imported but the folder."""
         folder = importlib.import_module(self.package)
         found = (module.name for module in pkgutil.iter_modules(folder.__path__))
-        return tuple(sorted(name for name in found if not name.startswith("_")))
+        return tuple(sorted(name for name in found if not name.startswith("_") and name not in self.besides))
 
     def get(self, name: str, where: str | None = None) -> type:
         """The class behind a name."""
@@ -76,10 +78,9 @@ class Catalog:
 
     def _from_text(self, text: str, where: str) -> Any:
         try:
-            tree = ast.parse(text.strip(), mode="eval").body
-        except (SyntaxError, ValueError) as error:
-            raise ConfigError(f"{where}: cannot read '{text}'; write for example {self.names[0]}(…)") from error
-        return self._evaluate(tree, text, where)
+            return self._evaluate(ast.parse(text.strip(), mode="eval").body, text, where)
+        except (SyntaxError, RecursionError, MemoryError) as error:
+            raise ConfigError(f"{where}: cannot read '{text[:80]}'; write for example {self.names[0]}(…)") from error
 
     def _evaluate(self, tree: ast.expr, text: str, where: str) -> Any:
         match tree:
@@ -107,7 +108,7 @@ class Catalog:
         except TypeError as error:
             raise ConfigError(f"{where}: {self.kind} are not composed with {operator}; only masks are") from error
 
-    def _call(self, name: str, args: typing.Sequence[Any], settings: dict[str, Any], where: str) -> Any:
+    def _call(self, name: str, args: Sequence[Any], settings: dict[str, Any], where: str) -> Any:
         member = self.get(name, where)
         fields = {field.name: field for field in dataclasses.fields(member) if field.init}
         if len(args) > len(fields):

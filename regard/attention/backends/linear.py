@@ -96,6 +96,6 @@ def _hidden_keys(call: Call) -> Tensor | None:
     hidden = None
     for part in _conjuncts(call):
         if part.keys_only:
-            unseen = ~part(call.query_at[..., :1], call.key_at).mT
+            unseen = ~part(call.key_at.new_zeros(1), call.key_at).mT  # wherever the query stands
             hidden = unseen if hidden is None else hidden | unseen
     return hidden

@@ -30,6 +30,10 @@ class Matrix(Mask):
         matrix = matrix[:, None] if matrix.dim() == 3 else matrix
         if rows.dim() == 2:
             return matrix[..., rows, columns]
-        batch = torch.arange(rows.shape[0], device=rows.device)[:, None, None, None]
-        heads = torch.arange(matrix.shape[1], device=rows.device)[None, :, None, None]
-        return matrix[batch if matrix.shape[0] > 1 else 0, heads, rows, columns]
+        batch = torch.arange(matrix.shape[0], device=rows.device)[:, None, None, None]
+        heads = torch.arange(matrix.shape[1], device=rows.device)[:, None, None]
+        return matrix[batch, heads, rows, columns]
+
+    def select(self, heads: Tensor) -> "Matrix":
+        alike = self.matrix.dim() < 4 or self.matrix.shape[1] == 1
+        return self if alike else Matrix(self.matrix[:, heads.to(self.matrix.device)])

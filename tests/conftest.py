@@ -1,0 +1,37 @@
+"""What every test relies on: shapes are checked, random numbers repeat, workers do not crowd each other."""
+
+import os
+from pathlib import Path
+
+import beartype.typing  # noqa: F401  named in CHECKER
+import pytest
+import torch
+from jaxtyping import install_import_hook
+
+# An int may stand where a float is wanted, as for other type checkers; and functions are checked one by one,
+# where beartype cannot know which class Self is.
+CHECKER = (
+    "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True, "
+    "hint_overrides=beartype.FrozenDict({beartype.typing.Self: beartype.typing.Any})))"
+)
+install_import_hook("regard", CHECKER)  # before anything imports regard
+
+if "PYTEST_XDIST_WORKER" in os.environ:
+    torch.set_num_threads(1)
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+@pytest.fixture(autouse=True)
+def seed() -> int:
+    """The same random numbers for every test, in whatever order tests run."""
+    torch.manual_seed(0)
+    return 0
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of real corpora beside the checkout; tests that ask for it are skipped where it is absent."""
+    if not DATA.is_dir():
+        pytest.skip("needs the real corpora, expected in ../shared/data beside the checkout")
+    return DATA
