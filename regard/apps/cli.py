@@ -65,7 +65,7 @@ cli = typer.Typer(
 )
 
 
-def _show_version(wanted: bool) -> None:
+def _show_version(wanted: bool) -> bool:
     if wanted:
         from importlib.metadata import PackageNotFoundError, version
 
@@ -74,6 +74,7 @@ def _show_version(wanted: bool) -> None:
         except PackageNotFoundError:
             typer.echo("regard, not installed: running from its sources")
         raise typer.Exit
+    return wanted
 
 
 @cli.callback()

@@ -29,7 +29,7 @@ _COOL = ("#ffffff", "#c5eaff", "#8fd2fe", "#66b6f7", "#4f99e6", "#447cce", "#3f6
 _WARM = ("#ffffff", "#fddebc", "#f4bc89", "#e79b5f", "#d47c40", "#bb5f2d", "#9d4825", "#7b3624", "#562922")
 WEIGHTS: Colormap = LinearSegmentedColormap.from_list("regard.weights", _COOL)
 """0 is paper"""
-SIGNED: Colormap = LinearSegmentedColormap.from_list("regard.signed", (*reversed(_WARM[1:]), *_COOL))
+SIGNED: Colormap = LinearSegmentedColormap.from_list("regard.signed", (*reversed(_WARM[1:]), *_COOL), N=257)
 """below 0 warm, 0 paper, above 0 cool"""
 BELOW: Colormap = LinearSegmentedColormap.from_list("regard.below", tuple(reversed(_WARM)))
 """for numbers of which none is above 0, the highest, 0, as paper"""

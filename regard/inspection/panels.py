@@ -136,7 +136,10 @@ def by_distance(pairs: Array) -> tuple[Array, Array]:
 
 def scale(ax: Axes, mesh: QuadMesh) -> None:
     """What the colors stand for, beside the upper half of the matrix."""
-    beside = ax.inset_axes((1.03, 0.5, 0.022, 0.5))
+    (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
+    wide, tall = right - left, bottom - top
+    across, down = max(wide, tall) / wide, min(1.0, 0.5 * max(wide, tall) / tall)
+    beside = ax.inset_axes((1 + 0.03 * across, 1 - down, 0.022 * across, down))
     bar = ax.figure.colorbar(mesh, cax=beside, ticks=MaxNLocator(4))
     bar.outline.set_visible(False)
     beside.tick_params(length=0, labelsize=7.5, labelcolor=QUIET, pad=4, labelfontfamily=fonts()[0])

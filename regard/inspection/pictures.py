@@ -4,7 +4,6 @@ Each function gives a matplotlib Figure that belongs to no global state; `save` 
 """
 
 import os
-import secrets
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -21,6 +20,7 @@ from regard.attention.normalizer import Normalizer
 from regard.attention.part import Sizes
 from regard.attention.position import Position
 from regard.base.errors import ShapeError, UsageError, check_at_least
+from regard.base.files import replacing
 from regard.inspection.look import INK, QUIET, SEEN, finish, label_axes, new_figure, plain_axes, spelled
 from regard.inspection.panels import (
     Array,
@@ -128,18 +128,9 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> Path:
         raise UsageError(f"{path}: there is no folder '{path.parent}'")
     kind = path.suffix.lower()[1:]
     settings: dict[str, Any] = {"metadata": {"Date": None}} if kind == "svg" else {}
-    beside = path.with_name(f".{path.name}.{secrets.token_hex(4)}.part")
-    try:
-        with beside.open("xb") as file, rc_context({"svg.hashsalt": "regard"}), warnings.catch_warnings():
-            warnings.filterwarnings("ignore", message=r"(?s).*Glyph .* missing")
-            figure.savefig(file, format=kind, bbox_inches="tight", pad_inches=0.3, **settings)
-            file.flush()
-            os.fsync(file.fileno())
-        beside.replace(path)
-    except OSError as error:
-        raise OSError(error.errno, error.strerror, str(path)) from error
-    finally:
-        beside.unlink(missing_ok=True)
+    with replacing(path) as file, rc_context({"svg.hashsalt": "regard"}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=r"(?s).*Glyph .* missing")
+        figure.savefig(file, format=kind, bbox_inches="tight", pad_inches=0.3, **settings)
     return path
 
 
@@ -175,7 +166,7 @@ def _heads_picture(view: PositionView, notes: list[str]) -> Figure:
         if head % across:
             ax.set(ylabel="", yticks=[])
         reach = f"{short(float(pairs.min()))} … {short(float(pairs.max()))}"
-        caption(ax, [f"head {head}:  {reach}", *(notes if head == 0 else [])])
+        caption(ax, [f"head {head}:  {reach}", *(notes if head == (down - 1) * across else [])])
     scale(axes[across - 1], mesh)
     return figure
 

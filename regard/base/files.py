@@ -1,0 +1,154 @@
+"""Files that are never half written, and text that is checked while it is read.
+
+A writer that dies leaves the old file as it was; a reader that meets a fault says in which file, on which line and
+at which byte.
+"""
+
+import gzip
+import hashlib
+import os
+import secrets
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import BinaryIO
+
+from regard.base.errors import RegardError
+
+_BOM = b"\xef\xbb\xbf"
+_GZIP = b"\x1f\x8b"
+
+
+@contextmanager
+def replacing(path: str | Path) -> Iterator[BinaryIO]:
+    """A file to write that takes its place only once it is complete and on the disk.
+
+    The bytes go to a temporary name in the same folder, are synced, then renamed over `path`. On any failure (a full
+    disk, an interrupt, an error of the caller) the temporary file is removed and an older file stays untouched.
+    """
+    final = Path(path).resolve()
+    temporary = temporary_beside(final)
+    try:
+        with temporary.open("xb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(final)
+        sync_folder(final.parent)
+    except OSError as error:
+        raise unwritable(path, error) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def write_bytes(path: str | Path, data: bytes) -> None:
+    """Write a whole file, or leave what was there."""
+    with replacing(path) as file:
+        file.write(data)
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write a whole UTF-8 text, or leave what was there."""
+    write_bytes(path, text.encode("utf-8"))
+
+
+def temporary_beside(path: Path) -> Path:
+    """A free hidden name in the same folder, so that a rename never crosses file systems."""
+    return path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the folder's own entries, such as a rename, survive a power cut; a no-op where folders do not open."""
+    if os.name != "posix":
+        return
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def read_lines(path: str | Path, *, allow_empty: bool = False) -> Iterator[str]:
+    r"""The lines of a UTF-8 text file, plain or gzip-compressed (told by its content), one at a time.
+
+    Only `\n` ends a line (a carriage return before it is dropped), so U+2028 and its like stay inside their line and
+    two parallel files cannot drift apart. A byte order mark is dropped. Bytes that are not UTF-8 are an error.
+    """
+    number = 0
+    for number, raw in enumerate(_raw_lines(path), start=1):
+        if number == 1 and raw.startswith(_BOM):
+            raw = raw[len(_BOM) :]
+        try:
+            line = raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise RegardError(
+                f"{path}, line {number}: byte 0x{raw[error.start]:02x} at column {error.start + 1} is not UTF-8; "
+                "convert the file to UTF-8"
+            ) from error
+        yield line.removesuffix("\n").removesuffix("\r")
+    if number == 0 and not allow_empty:
+        raise RegardError(f"{path}: the file is empty")
+
+
+def read_text(path: str | Path) -> str:
+    """A whole UTF-8 text file; its lines end in a single newline character each."""
+    return "".join(f"{line}\n" for line in read_lines(path, allow_empty=True))
+
+
+def read_bytes(path: str | Path) -> bytes:
+    """A whole file, as it is."""
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+def digest(path: str | Path) -> str:
+    """A hash of everything in the file.
+
+    Sizes and times can stay the same while the content changes, and change while it does not; reading the file costs
+    about a second per gigabyte, which is little beside whatever is computed from it.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+def unreadable(path: str | Path, error: OSError) -> RegardError:
+    """The sentence for a file that cannot be read."""
+    return RegardError(f"{path}: cannot be read: {_cause(path, error)}")
+
+
+def unwritable(path: str | Path, error: OSError) -> RegardError:
+    """The sentence for a file that cannot be written."""
+    return RegardError(f"{path}: cannot be written: {_cause(path, error)}")
+
+
+def _raw_lines(path: str | Path) -> Iterator[bytes]:
+    try:
+        with Path(path).open("rb") as file:
+            if file.peek(2)[:2] != _GZIP:
+                yield from file
+                return
+            with gzip.GzipFile(fileobj=file, mode="rb") as unpacked:
+                yield from unpacked
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise RegardError(f"{path}: the gzip file is damaged or cut off: {error}") from error
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+def _cause(path: str | Path, error: OSError) -> str:
+    match error:
+        case FileNotFoundError() if Path(path).parent.is_dir():
+            return "there is no such file"
+        case FileNotFoundError():
+            return f"there is no folder {Path(path).parent}"
+        case IsADirectoryError():
+            return "it is a folder, not a file"
+        case PermissionError():
+            return "permission denied"
+    return (error.strerror or str(error)).lower()
