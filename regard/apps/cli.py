@@ -24,6 +24,15 @@ from typer.main import get_command
 from regard.base.errors import RegardError, UsageError, unknown
 
 COMMANDS = {
+    "demo": ("regard.apps.demo", "Train a translator of written dates in two minutes, and look inside."),
+    "init": ("regard.apps.init", "Look at parallel text and write the settings of a run."),
+    "doctor": ("regard.apps.doctor", "Say what to expect of a run, and what is wrong with its data."),
+    "train": ("regard.apps.train", "Train a model; interrupt it as you like."),
+    "translate": ("regard.apps.translate", "Translate lines from standard input."),
+    "generate": ("regard.apps.generate", "Continue texts with a language model."),
+    "evaluate": ("regard.apps.evaluate", "Measure a model on a test set."),
+    "score": ("regard.apps.score", "Say how likely given translations are."),
+    "average": ("regard.apps.average", "Average the weights of several models."),
     "draw": ("regard.apps.draw", "Draw masks, positions, normalizers or attention weights."),
 }
 """name: (module, what it does)"""

@@ -94,4 +94,4 @@ def explain_call(call: Call, wanted: str | Backend | None = None) -> Explanation
 
 
 def _name(backend: Backend) -> str:
-    return type(backend).__name__.lower()
+    return type(backend).__module__.rpartition(".")[2]

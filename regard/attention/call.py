@@ -46,7 +46,11 @@ class Call:
     @cached_property
     def keep_tensor(self) -> Tensor | None:
         """The mask, spelled out for every pair."""
-        return self.keep(self.query_at, self.key_at) if isinstance(self.keep, Mask) else self.keep
+        if not isinstance(self.keep, Mask):
+            return self.keep
+        keep = self.keep(self.query_at, self.key_at)
+        check_broadcast("keep", keep, self.query, self.key)
+        return keep
 
     def bias_tensor(self) -> Tensor | None:
         """The bias, spelled out for every pair."""
@@ -126,8 +130,11 @@ def make_call(
     query_at = positions_of(query.shape[2], query) if query_at is None else query_at
     key_at = positions_of(key.shape[2], key) if key_at is None else key_at
     for name, at, length in (("query_at", query_at, query.shape[2]), ("key_at", key_at, key.shape[2])):
-        if at.shape[-1] != length:
-            raise ShapeError(f"attend: {name} gives {at.shape[-1]} positions, but there are {length}")
+        if tuple(at.shape) not in ((length,), (1, length), (query.shape[0], length)):
+            shapes = f"[{length}] or [{query.shape[0]}, {length}]"
+            raise ShapeError(
+                f"attend: {name} must be a position for each, {shapes}, but has the shape {list(at.shape)}"
+            )
     return Call(
         query=query,
         key=key,
@@ -174,16 +181,10 @@ def _check_parts(
     keep: Tensor | Mask | None,
     bias: Tensor | Bias | None,
 ) -> None:
-    full = (query.shape[0], query.shape[1], query.shape[2], key.shape[2])
     if isinstance(keep, Tensor):
-        if keep.dtype != torch.bool:
-            raise ShapeError(
-                f"attend: keep must be bool, True where a query may look, but is {keep.dtype}; "
-                "numbers to be added to the logits are passed as bias"
-            )
-        _check_broadcast("keep", keep, full)
+        check_keep(keep, query, key)
     if isinstance(bias, Tensor):
-        _check_broadcast("bias", bias, full)
+        check_broadcast("bias", bias, query, key)
     elif isinstance(bias, Position) and not isinstance(bias, Bias):
         name = type(bias).__name__
         raise CombinationError(
@@ -202,7 +203,19 @@ def _check_parts(
         )
 
 
-def _check_broadcast(name: str, tensor: Tensor, full: tuple[int, ...]) -> None:
+def check_keep(keep: Tensor, query: Tensor, key: Tensor) -> None:
+    """A mask that is given as a tensor is bool and fits the pairs."""
+    if keep.dtype != torch.bool:
+        raise ShapeError(
+            f"attend: keep must be bool, True where a query may look, but is {keep.dtype}; "
+            "numbers to be added to the logits are passed as bias"
+        )
+    check_broadcast("keep", keep, query, key)
+
+
+def check_broadcast(name: str, tensor: Tensor, query: Tensor, key: Tensor) -> None:
+    """The tensor has a number for every pair, or for all along an axis."""
+    full = (query.shape[0], query.shape[1], query.shape[2], key.shape[2])
     ends = zip(reversed(tensor.shape), reversed(full), strict=False)
     if tensor.dim() > 4 or any(size not in (1, wanted) for size, wanted in ends):
         raise ShapeError(

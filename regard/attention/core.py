@@ -30,7 +30,7 @@ def attend(
     keep: Bool[Tensor, "..."] | Mask | None = None,
     bias: Float[Tensor, "..."] | Bias | None = None,
     query_at: Int[Tensor, "*positions query"] | None = None,
-    key_at: Int[Tensor, "*positions key"] | None = None,
+    key_at: Int[Tensor, "*key_positions key"] | None = None,
     dropout: float = 0.0,
     backend: str | Backend | None = None,
     weights: bool = False,
@@ -105,10 +105,14 @@ def weights_of(
 ) -> Float[Tensor, "batch some_heads some_queries key"]:
     """The weights of the asked heads and query rows alone, by the definition."""
     if rows is not None:
-        call = call.rows(rows if isinstance(rows, slice) else torch.as_tensor(rows, device=call.query.device))
+        call = call.rows(rows if isinstance(rows, slice) else _index(rows, call))
     if heads is not None:
-        call = call.heads(torch.as_tensor(heads, device=call.query.device))
+        call = call.heads(_index(heads, call))
     return _weights(call)
+
+
+def _index(chosen: Sequence[int] | Tensor, call: Call) -> Tensor:
+    return torch.as_tensor(chosen, dtype=torch.long, device=call.query.device)
 
 
 def _weights(call: Call) -> Tensor:

@@ -13,6 +13,7 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from regard.attention.backend import Explanation
+from regard.attention.call import check_keep
 from regard.attention.mask import MASKS, Mask
 from regard.attention.memory import MEMORIES, Memory, MixedMemory, both
 from regard.attention.normalizer import NORMALIZERS, Normalizer
@@ -113,7 +114,7 @@ class MultiHead(nn.Module):
         source_at: Int[Tensor, "*source_positions key"] | None = None,
     ) -> Float[Tensor, "batch query width"]:
         """x reads from the source, or from itself. `keep` narrows the layer's own mask: padding, most often."""
-        if source is None or source is x:
+        if source is None or (source is x and source_at is at):
             source_at = at
             query, key, value = self._project(x, at)
         else:
@@ -196,6 +197,7 @@ class MultiHead(nn.Module):
         own = both(self.mask, self.memory.reach())
         if not isinstance(keep, Tensor):
             return both(own, keep)
+        check_keep(keep, query, key)
         if own is None:
             return keep
         rows = positions_of(query.shape[2], query) if at is None else at

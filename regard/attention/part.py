@@ -60,6 +60,16 @@ class PerHead(nn.Module):
         return chosen
 
 
+def by_head(vectors: Tensor, weight: Tensor) -> Tensor:
+    """Each head's vectors, [batch, heads, length, width], times the head's own matrix, [heads, width, other width].
+
+    With one head, the usual case of a recurrent network, it is a single product; a broadcast would make one a sequence.
+    """
+    if weight.shape[0] == 1:
+        return vectors @ weight[0]
+    return torch.einsum("bhnd,hde->bhne", vectors, weight)
+
+
 def positions_of(length: int, like: Tensor, first: int = 0) -> Tensor:
     """first, first + 1, …: where a sequence without gaps stands."""
     return torch.arange(first, first + length, device=like.device)

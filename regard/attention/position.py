@@ -93,7 +93,7 @@ class Bias(Position):
         query: Float[Tensor, "batch heads query width"],
         key: Float[Tensor, "batch heads key key_width"],
         query_at: Int[Tensor, "*positions query"],
-        key_at: Int[Tensor, "*positions key"],
+        key_at: Int[Tensor, "*key_positions key"],
     ) -> Float[Tensor, "..."]:
         """What is added to the logits; broadcasts to [batch, heads, query, key]."""
         return self.forward(query, key, query_at, key_at)
@@ -107,7 +107,7 @@ class Bias(Position):
         raise self.unbuilt()
 
 
-def distances(query_at: Int[Tensor, "*batch query"], key_at: Int[Tensor, "*batch key"]) -> Int[Tensor, "..."]:
+def distances(query_at: Int[Tensor, "*batch query"], key_at: Int[Tensor, "*key_batch key"]) -> Int[Tensor, "..."]:
     """Query position - key position, [query, key], or [batch, 1, query, key] for positions with a batch axis."""
     apart = query_at[..., :, None] - key_at[..., None, :]
     return apart[:, None] if apart.dim() == 3 else apart

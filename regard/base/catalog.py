@@ -113,7 +113,10 @@ class Catalog:
         fields = {field.name: field for field in dataclasses.fields(member) if field.init}
         if len(args) > len(fields):
             raise ConfigError(f"{where}: {name} takes {len(fields)} settings ({', '.join(fields)}), not {len(args)}")
-        given = dict(zip(fields, args, strict=False)) | settings
+        given = dict(zip(fields, args, strict=False))
+        for setting in given.keys() & settings.keys():
+            raise ConfigError(f"{where}: {name} is given '{setting}' twice")
+        given |= settings
         hints = typing.get_type_hints(member)
         for setting, value in given.items():
             if setting not in fields:

@@ -89,8 +89,9 @@ def _weights(
 ) -> Tensor:
     parts = reading.parts() | {"dropout": 0.0}
     call = make_call(query, key, value, keep=keep, query_at=query_at, key_at=key_at, **parts)
-    count = query.shape[1]
-    for head in heads or ():
-        if not -count <= head < count:
-            raise UsageError(f"record: there is no head {head}; the layer has heads 0 … {count - 1}")
-    return weights_of(call, None if heads is None else [head % count for head in heads], rows)
+    asked = () if rows is None or isinstance(rows, slice) else rows
+    for name, chosen, count in (("head", heads or (), query.shape[1]), ("row", asked, query.shape[2])):
+        for one in chosen:
+            if not -count <= one < count:
+                raise UsageError(f"record: there is no {name} {one}; the layer has {name}s 0 … {count - 1}")
+    return weights_of(call, None if heads is None else [head % query.shape[1] for head in heads], rows)

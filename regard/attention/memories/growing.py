@@ -40,11 +40,12 @@ class Growing(PairMemory):
     def extend(self, key: Tensor, value: Tensor, keep: Tensor | None = None) -> Self:
         length = self.length + key.shape[2]
         shelf = self._shelf
-        if shelf is None or (torch.is_grad_enabled() and (key.requires_grad or shelf.key.requires_grad)):
+        if shelf is None or (torch.is_grad_enabled() and shelf.learns(key, value)):
             shelf = _Shelf.of(self, key, value, keep)
         else:
-            if shelf.filled != self.length or shelf.key.shape[2] < length or (keep is not None and shelf.kept is None):
-                shelf = shelf.copy(self.length, 2 * length)
+            missing = keep is not None and shelf.kept is None
+            if missing or shelf.filled != self.length or shelf.key.shape[2] < length:
+                shelf = shelf.copy(self.length, 2 * length, missing)
             shelf.write(self.length, key, value, keep)
         return type(self)(length, shelf)
 
@@ -71,16 +72,22 @@ class _Shelf:
         keys, values = torch.cat([memory.key, key], dim=2), torch.cat([memory.value, value], dim=2)
         return cls(keys, values, kept, keys.shape[2])
 
-    def copy(self, filled: int, room: int) -> "_Shelf":
-        """A shelf of its own with more room, the first `filled` places taken over."""
+    def learns(self, key: Tensor, value: Tensor) -> bool:
+        """Whether a gradient passes through what is there, or through these pairs."""
+        return any(side.requires_grad for side in (self.key, self.value, key, value))
+
+    def copy(self, filled: int, room: int, selective: bool = False) -> "_Shelf":
+        """A shelf of its own with more room, the first `filled` places taken over; selective: notes what is kept."""
 
         def wider(tensor: Tensor) -> Tensor:
             new = tensor.new_empty(*tensor.shape[:2], room, tensor.shape[3])
             new[:, :, :filled] = tensor[:, :, :filled]
             return new
 
-        kept = torch.ones(self.key.shape[0], room, dtype=torch.bool, device=self.key.device)
-        if self.kept is not None:
+        kept = None
+        if selective or self.kept is not None:
+            kept = torch.ones(self.key.shape[0], room, dtype=torch.bool, device=self.key.device)
+        if kept is not None and self.kept is not None:
             kept[:, :filled] = self.kept[:, :filled]
         return _Shelf(wider(self.key), wider(self.value), kept, filled)
 
@@ -93,5 +100,14 @@ class _Shelf:
         self.filled = stop
 
     def pick(self, batch: Tensor, filled: int) -> "_Shelf":
+        """The chosen sequences on a shelf of their own, with room to go on; what lies beyond `filled` stays behind."""
+
+        def chosen(tensor: Tensor) -> Tensor:
+            new = tensor.new_empty(len(batch), tensor.shape[1], tensor.shape[2], tensor.shape[3])
+            new[:, :, :filled] = tensor[:, :, :filled].index_select(0, batch)
+            return new
+
         kept: Any = None if self.kept is None else self.kept[batch]
-        return _Shelf(self.key[batch], self.value[batch], kept, filled)
+        if torch.is_grad_enabled() and self.key.requires_grad:
+            return _Shelf(self.key[batch], self.value[batch], kept, filled)
+        return _Shelf(chosen(self.key), chosen(self.value), kept, filled)

@@ -53,6 +53,8 @@ class _Latent(MixedMemory):
     """Σ exp(logit - highest) [key; value], [batch, heads, slots, width]"""
 
     def extend(self, key: Tensor, value: Tensor, keep: Tensor | None = None) -> Self:
+        if key.shape[2] == 0:
+            return self
         logits = self.queries @ key.mT * self.queries.shape[-1] ** -0.5
         if keep is not None:
             logits = logits.masked_fill(~keep[:, None, None], torch.finfo(logits.dtype).min)

@@ -48,7 +48,7 @@ class Rolling(PairMemory):
                 new = torch.cat([_or_all(self.kept, self.key), _or_all(keep, key)], dim=1)
             key, value = torch.cat([self.key, key], dim=2), torch.cat([self.value, value], dim=2)
         # The first of the new queries still reaches size - 1 pairs back.
-        held = min(key.shape[2], self.size - 1 + length - self.length)
+        held = min(key.shape[2], self.size - 1 + max(1, length - self.length))
         new = None if new is None else new[:, -held:]
         return type(self)(self.size, length, key[:, :, -held:], value[:, :, -held:], new)
 

@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from regard.attention.part import PerHead, Sizes
+from regard.attention.part import PerHead, Sizes, by_head
 from regard.attention.score import Score
 from regard.base.errors import check_at_least, check_one_of
 
@@ -65,11 +65,10 @@ class AdditiveWeights(PerHead, Score):
 
     def forward(self, query: Tensor, key: Tensor) -> Tensor:
         for_query, for_key = self.matrices()
-        together = (query @ for_query).unsqueeze(-2) + (key @ for_key).unsqueeze(-3)
-        readout = self.readout[:, None, :, None]
+        together = by_head(query, for_query).unsqueeze(-2) + by_head(key, for_key).unsqueeze(-3)
         if self.squash == "leaky":
-            return F.leaky_relu((together @ readout).squeeze(-1), 0.2)
-        return (together.tanh() @ readout).squeeze(-1)
+            return F.leaky_relu(torch.einsum("bhqkd,hd->bhqk", together, self.readout), 0.2)
+        return torch.einsum("bhqkd,hd->bhqk", together.tanh(), self.readout)
 
     def floats_per_pair(self, width: int) -> int:
         return 2 * self.readout.shape[-1]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from regard.attention.part import PerHead, Sizes
+from regard.attention.part import PerHead, Sizes, by_head
 from regard.attention.score import Score
 
 
@@ -32,7 +32,7 @@ class BilinearWeights(PerHead, Score):
         nn.init.normal_(self.weight, std=(query_width * key_width) ** -0.5)
 
     def forward(self, query: Tensor, key: Tensor) -> Tensor:
-        return query @ self.weight @ key.mT
+        return by_head(query, self.weight) @ key.mT
 
     def factors(self, query: Tensor, key: Tensor) -> tuple[Tensor, Tensor, float]:
-        return query @ self.weight, key, 1.0
+        return by_head(query, self.weight), key, 1.0

@@ -61,5 +61,6 @@ def _directions(width: int, draws: int, seed: int) -> Tensor:
     for _ in range(-(-draws // width)):
         gaussian = torch.randn(width, width, generator=generator, dtype=torch.float64)
         lengths = torch.randn(width, width, generator=generator, dtype=torch.float64).norm(dim=1)
-        groups.append(torch.linalg.qr(gaussian).Q * lengths)
+        basis, triangle = torch.linalg.qr(gaussian)
+        groups.append(basis * triangle.diagonal().sign() * lengths)  # without the signs some directions never come
     return torch.cat(groups, dim=1)[:, :draws]

@@ -1,0 +1,103 @@
+"""Which settings suit a corpus: from a look at its lines, with the reasons in words."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from regard.base.errors import RegardError
+from regard.data.corpus import Corpus, Counts
+
+_LOOKED_AT = 100_000
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a corpus is like."""
+
+    lines: int
+    sides: int
+    words: float
+    """in a line, the mean over all sides"""
+    characters: float
+    different_words: int
+    """among the lines that were looked at"""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """Settings for a run, each with its reason."""
+
+    model: str
+    preset: str
+    subwords: str
+    size: int
+    steps: int
+    warmup: int
+    rate: float
+    validate_every: int
+    reasons: tuple[str, ...]
+
+
+def look_at(corpus: Corpus) -> Look:
+    """Count all lines, and the words of the first hundred thousand."""
+    counts = Counts()
+    rows: Iterator[tuple[str, ...]] = corpus.rows(counts)
+    words = characters = seen = 0
+    different: set[str] = set()
+    for row in islice(rows, _LOOKED_AT):
+        for text in row:
+            parts = text.split()
+            words += len(parts)
+            characters += len(text)
+            different.update(parts)
+            seen += 1
+    for _ in rows:
+        continue
+    if not counts.kept:
+        raise RegardError(f"{corpus.files[0]}: no line has text on every side")
+    return Look(counts.kept, corpus.sides, words / seen, characters / seen, len(different))
+
+
+def advise(look: Look, model: str | None, preset: str | None) -> Advice:
+    """Settings by the size and the kind of the text."""
+    reasons = []
+    if look.sides == 1:
+        chosen, size_name, subwords, size = "gpt", "tiny", "bpe", _vocabulary(look.lines)
+        reasons.append("one side of text: a language model")
+    elif look.characters < 48 and look.words < 7:
+        chosen, size_name, subwords, size = "seq2seq", "dates", "character", 2_000
+        reasons.append(f"short lines ({look.characters:.0f} characters): characters, and a recurrent network")
+    else:
+        chosen, subwords, size = "transformer", "bpe", _vocabulary(look.lines)
+        size_name = "tiny" if look.lines < 200_000 else "small" if look.lines < 1_000_000 else "base"
+        reasons.append(f"{look.lines:,} pairs: a {size_name} Transformer, {size:,} subwords")
+    epoch = max(1, round(look.lines * _tokens_per_line(look, subwords) / 4096))
+    steps = _between(1_000, epoch * 60, 100_000)
+    if subwords == "character":
+        steps = _between(400, epoch * 12, 20_000)
+    rate = 5e-3 if size_name == "tiny" and chosen == "transformer" else 2e-3 if chosen == "seq2seq" else 1e-3
+    return Advice(
+        model=model or chosen,
+        preset=preset or (size_name if model in (None, chosen) else "tiny"),
+        subwords=subwords,
+        size=size,
+        steps=steps,
+        warmup=_between(50, steps // 8, 4_000),
+        rate=rate,
+        validate_every=_between(50, steps // 30, 2_000),
+        reasons=tuple(reasons),
+    )
+
+
+def _vocabulary(lines: int) -> int:
+    return next(
+        (size for size in (1_000, 2_000, 4_000, 8_000) if lines < size * 4), 8_000 if lines < 200_000 else 16_000
+    )
+
+
+def _tokens_per_line(look: Look, subwords: str) -> float:
+    return look.characters if subwords == "character" else look.words * 1.3
+
+
+def _between(low: int, value: int, high: int) -> int:
+    return max(low, min(value, high))

@@ -1,0 +1,24 @@
+"""regard average: the mean of several models."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from regard.apps.help import examples
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command(epilog=examples("regard average a.safetensors b.safetensors --out mean.safetensors"))
+def average(
+    models: Annotated[list[Path], typer.Argument(help="Model files or run folders of the same settings.")],
+    out: Annotated[Path, typer.Option(help="The file to write.")],
+) -> None:
+    """Average the weights of models that differ in nothing else; it often does better than each of them."""
+    from regard.decoding.loading import model_file
+    from regard.runs.artifact import save_artifact
+    from regard.training.average import average_artifacts
+
+    save_artifact(out, average_artifacts([model_file(model) for model in models]))
+    typer.echo(f"wrote {out}, the mean of {len(models)} models")

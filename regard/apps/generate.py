@@ -1,0 +1,40 @@
+"""regard generate: a language model goes on with a text."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from regard.apps.decode_options import DeviceOption, StrategyOption, ThreadsOption, chosen_strategy, use_threads
+from regard.apps.help import examples
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command(
+    epilog=examples(
+        "regard generate runs/lm 'The game was'",
+        "regard generate runs/lm '' --strategy 'sample(temperature=0.8, top_p=0.95, max_length=60, seed=7)'",
+        "regard generate runs/lm 'In 1912' --strategy greedy",
+    )
+)
+def generate(
+    model: Annotated[Path, typer.Argument(help="A model file or run folder of a language model.")],
+    prompts: Annotated[list[str], typer.Argument(help="How the texts begin.")],
+    strategy: StrategyOption = None,
+    device: DeviceOption = "cpu",
+    threads: ThreadsOption = None,
+) -> None:
+    """Continue each prompt and print the whole text."""
+    use_threads(threads)
+    from regard.base.errors import UsageError
+    from regard.decoding.generator import Generator
+    from regard.decoding.loading import load
+    from regard.decoding.strategies.sample import Sample
+
+    generator = load(model, device=device)
+    if not isinstance(generator, Generator):
+        raise UsageError(f"{model}: a translation model; use regard translate")
+    search = chosen_strategy(strategy, None, Sample(max_length=100) if strategy is None else generator.strategy)
+    for options in generator.generate(prompts, search):
+        typer.echo(options[0].text)

@@ -1,0 +1,160 @@
+"""From settings to everything that a training needs: subwords, an encoded corpus, batches, a model, a validation."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from regard.apps.settings import RunSettings, SubwordChoice
+from regard.base.config import to_dict
+from regard.base.errors import ConfigError, RegardError
+from regard.base.files import read_text, write_text
+from regard.data.batch import collate
+from regard.data.batches import Batches, BatchSettings, Position
+from regard.data.corpus import Corpus, Texts
+from regard.data.loader import Loader
+from regard.data.resegment import Resegment
+from regard.data.store import Store, build_store
+from regard.data.streams import Streams
+from regard.data.subwords import SubwordPair, Subwords
+from regard.data.vocabulary import train, train_pair
+from regard.data.vocabulary_files import load_subwords
+from regard.decoding.strategies.greedy import Greedy
+from regard.decoding.translator import Translator
+from regard.inspection.quality import corpus_scores, exact_match
+from regard.models.model import Model
+from regard.runs.artifact import Artifact
+from regard.training.loss import CrossEntropy
+from regard.training.validation import Validation
+
+Say = Callable[[str], None]
+Vocabularies = SubwordPair | Subwords
+_DECODED = 1_000
+_LEAST_SOURCE = 128
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """All that a trainer is handed."""
+
+    settings: RunSettings
+    subwords: Vocabularies
+    store: Store
+    batches: Loader | Streams
+    validation: Validation | None
+    artifact: Artifact
+
+    def model(self) -> Model:
+        """The model with fresh weights, the same for the same seed."""
+        torch.manual_seed(self.settings.training.seed)
+        model: Model = self.settings.model.build(*self.artifact.vocabularies)
+        sides = len(self.store.sides)
+        if model.has_source != (sides == 2):
+            wants = "source and target" if model.has_source else "one side of text"
+            raise ConfigError(f"model: it learns from {wants}, but data.train has {sides} side{'s' * (sides == 2)}")
+        return model
+
+
+def prepare(settings: RunSettings, folder: Path, data: Path, say: Say = lambda text: None) -> Prepared:
+    """Read, learn or load subwords, encode; what was done before and is still true is not done again."""
+    corpus = settings.data.corpus(settings.data.train, data, "skip")
+    say("subwords")
+    subwords = find_subwords(settings.subwords, corpus, folder / "subwords.json", data)
+    say("encoding")
+    store = build_store(folder / "store", corpus, subwords)
+    dev = None
+    if settings.data.dev is not None:
+        say("encoding the dev set")
+        dev = settings.data.corpus(settings.data.dev, data, "error")
+        dev_store = build_store(folder / "dev-store", dev, subwords)
+    batches = _batches(settings, store, subwords)
+    validation = None if dev is None else _validation(settings, dev, dev_store, subwords)
+    return Prepared(settings, subwords, store, batches, validation, _artifact(settings, subwords, store))
+
+
+def find_subwords(choice: SubwordChoice, corpus: Corpus, kept: Path, data: Path) -> Vocabularies:
+    """Those that were learned before, those to be loaded, or newly learned ones, which are then kept."""
+    both = corpus.sides == 2
+    if kept.exists():
+        text = read_text(kept)
+        return SubwordPair.from_json(text) if both else Subwords.from_json(text)
+    subwords: Vocabularies
+    if choice.load is not None:
+        loaded = [load_subwords(data / file) for file in choice.load]
+        if not 1 <= len(loaded) <= corpus.sides:
+            raise ConfigError(f"subwords.load: at most {corpus.sides} files fit this corpus, not {len(loaded)}")
+        subwords = SubwordPair(loaded[0], loaded[-1]) if both else loaded[0]
+    else:
+        subwords = train_pair(corpus, choice) if both else train(Texts(corpus, (0,), choice.lines), choice)
+    write_text(kept, subwords.to_json())
+    return subwords
+
+
+def dev_batches(store: Store, tokens: int) -> list[Any]:
+    """A dev set in batches, every pair once."""
+    source, target = (side.lengths for side in store.sides)
+    longest = int(max(source.max(), target.max()))
+    plan = Batches(source, target, BatchSettings(tokens=max(tokens, longest), counted="both")).plan(0)
+    return [collate(*zip(*(store[int(pair)] for pair in chosen), strict=True)) for chosen in plan]
+
+
+def _batches(settings: RunSettings, store: Store, subwords: Vocabularies) -> Loader | Streams:
+    choice = settings.subwords
+    if isinstance(subwords, Subwords):
+        return Streams(store.sides[0].flat, settings.streams)
+    drawn: tuple[Resegment | None, Resegment | None] = (None, None)
+    if choice.dropout is not None or choice.alpha is not None:
+        source, target = (Resegment(side, choice.dropout, choice.alpha) for side in (subwords.source, subwords.target))
+        drawn = (source, target)
+    return Loader(store, Batches(store.sides[0].lengths, store.sides[1].lengths, settings.batches), drawn)
+
+
+def _validation(settings: RunSettings, dev: Corpus, store: Store, subwords: Vocabularies) -> Validation:
+    smoothing = CrossEntropy(smoothing=0.0)
+    if isinstance(subwords, Subwords):
+        streams = Streams(store.sides[0].flat, settings.streams)
+        windows = [streams.at(Position(index=at)) for at in range(len(streams))]
+        return Validation(windows, objective=smoothing)
+    pairs = list(dev.pairs())[:_DECODED]
+    scorer = decoding_scorer([pair.source for pair in pairs], [pair.target for pair in pairs], subwords)
+    return Validation(dev_batches(store, settings.batches.tokens), scorer, smoothing)
+
+
+def decoding_scorer(
+    sources: list[str], references: list[str], subwords: SubwordPair
+) -> Callable[[Model], Mapping[str, float]]:
+    """BLEU, chrF and exact match of what a model translates greedily."""
+
+    def score(model: Model) -> Mapping[str, float]:
+        translator = Translator(model, subwords.source, subwords.target, Greedy(), batch_tokens=4096)
+        outputs = [one.text for one in translator.translate(sources)]
+        bleu, chrf = corpus_scores(outputs, references, measures=("BLEU", "chrF"))
+        return {"bleu": bleu.value, "chrf": chrf.value, "exact": exact_match(outputs, references)}
+
+    return score
+
+
+def _artifact(settings: RunSettings, subwords: Vocabularies, store: Store) -> Artifact:
+    config = to_dict(settings)
+    if isinstance(subwords, Subwords):
+        return Artifact(config=config, vocabularies=(0, len(subwords)), tokenizers={"text": subwords.to_json()})
+    longest = int(store.sides[0].lengths.max())
+    return Artifact(
+        config=config,
+        vocabularies=(len(subwords.source), len(subwords.target)),
+        tokenizers={"source": subwords.source.to_json(), "target": subwords.target.to_json()},
+        extras={"max_source": _most_source(settings, longest)},
+    )
+
+
+def _most_source(settings: RunSettings, longest: int) -> int:
+    """How long a source may be: as the positions allow, else twice what was seen in training."""
+    table = getattr(getattr(settings.model, "positions", None), "length", None)
+    if table is not None and table < longest:
+        raise RegardError(
+            f"model.positions: {table} positions are learned, but a training sentence has {longest} tokens; "
+            "set a larger length, or batches.longest"
+        )
+    return int(table) if table is not None else max(_LEAST_SOURCE, 2 * longest)

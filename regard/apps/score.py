@@ -1,0 +1,42 @@
+"""regard score: how likely given translations are."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from regard.apps.decode_options import DeviceOption, ThreadsOption, use_threads
+from regard.apps.help import examples
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command(
+    epilog=examples(
+        "regard score runs/en-de test.en test.de > scores.txt",
+        "regard score runs/en-de pairs.tsv --per-token",
+    )
+)
+def score(
+    model: Annotated[Path, typer.Argument(help="A model file or run folder.")],
+    files: Annotated[list[Path], typer.Argument(help="Source and target, or one file of pairs.")],
+    per_token: Annotated[bool, typer.Option("--per-token", help="Each subword's log-probability too.")] = False,
+    device: DeviceOption = "cpu",
+    threads: ThreadsOption = None,
+) -> None:
+    """Print the log-probability of each target given its source, one line a pair."""
+    use_threads(threads)
+    from regard.base.errors import UsageError
+    from regard.data.corpus import open_corpus
+    from regard.decoding.loading import load
+    from regard.decoding.translator import Translator
+
+    if len(files) > 2:
+        raise UsageError(f"score: give source and target, not {len(files)} files")
+    translator = load(model, device=device)
+    if not isinstance(translator, Translator):
+        raise UsageError(f"{model}: a language model; regard evaluate gives its perplexity on a text")
+    pairs = list(open_corpus(*files, blanks="error").pairs())
+    for row in translator.score([pair.source for pair in pairs], [pair.target for pair in pairs]):
+        tokens = "\t" + " ".join(f"{value:.4f}" for value in row) if per_token else ""
+        typer.echo(f"{sum(row):.4f}{tokens}")

@@ -1,0 +1,92 @@
+"""run.toml: everything that decides a run, as one typed tree."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any
+
+from regard.base.config import from_dict, read_table
+from regard.base.errors import ConfigError, unknown
+from regard.data.batches import BatchSettings
+from regard.data.corpus import Blanks, Corpus, Format, open_corpus
+from regard.data.streams import StreamSettings
+from regard.data.vocabulary import SubwordSettings
+from regard.decoding.strategies.beam import Beam
+from regard.decoding.strategy import STRATEGIES
+from regard.models.model import MODELS
+from regard.training.settings import TrainingSettings
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataSettings:
+    """Which files: source and target, or one file that holds both, or one side alone for a language model."""
+
+    train: tuple[Path, ...]
+    dev: tuple[Path, ...] | None = None
+    source: str | None = None
+    """the languages, by their codes"""
+    target: str | None = None
+    format: Format | None = None
+    """told by the file's ending unless set"""
+    keys: tuple[str, ...] = ("source", "target")
+    """the names of the sides in JSON lines"""
+
+    def corpus(self, files: tuple[Path, ...], folder: Path, blanks: Blanks) -> Corpus:
+        """The corpus in these files; names that do not start at the root start at `folder`."""
+        if not 1 <= len(files) <= 2:
+            raise ConfigError(f"data: one or two files make a corpus, but {len(files)} are given")
+        places = [folder / file for file in files]
+        target = places[1] if len(places) == 2 else None
+        return open_corpus(places[0], target, format=self.format, keys=self.keys, blanks=blanks)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubwordChoice(SubwordSettings):
+    """How text becomes numbers: learned from the training text, or loaded."""
+
+    load: tuple[Path, ...] | None = None
+    """vocabularies to use instead of learning them: one for both sides, or source and target"""
+    dropout: float | None = None
+    """of merges: another segmentation in every epoch, for bpe"""
+    alpha: float | None = None
+    """how sharply segmentations are drawn, for unigram"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSettings:
+    """A run: data, subwords, batches, model, training, decoding."""
+
+    name: str
+    data: DataSettings
+    subwords: SubwordChoice = field(default_factory=SubwordChoice)
+    batches: BatchSettings = field(default_factory=BatchSettings)
+    streams: StreamSettings = field(default_factory=StreamSettings)
+    model: Annotated[Any, MODELS]
+    training: TrainingSettings = field(default_factory=TrainingSettings)
+    decoding: Annotated[Any, STRATEGIES] = field(default_factory=Beam)
+
+    def __post_init__(self) -> None:
+        if not self.name or Path(self.name).name != self.name or self.name.startswith("."):
+            raise ConfigError(f"name: must be the name of a folder, but is {self.name!r}")
+
+
+def read_run(path: str | Path, overrides: Iterable[str] = ()) -> RunSettings:
+    """The run that a file describes, with `overrides` such as `model.width=256`."""
+    table = read_table(path, overrides)
+    table.setdefault("name", Path(path).stem)
+    if isinstance(table.get("model"), dict):
+        table["model"] = with_preset(table["model"], "model")
+    return from_dict(table, RunSettings)
+
+
+def with_preset(model: dict[str, Any], where: str) -> dict[str, Any]:
+    """The settings of a model with those of its `preset` filled in where nothing else is said."""
+    chosen = {key: value for key, value in model.items() if key != "preset"}
+    if "preset" not in model:
+        return chosen
+    if "name" not in model:
+        raise ConfigError(f"{where}.name: missing; models are: {', '.join(MODELS.names)}")
+    presets = MODELS.get(str(model["name"]), f"{where}.name").presets  # type: ignore[attr-defined]
+    if model["preset"] not in presets:
+        raise ConfigError(unknown(f"{where}.preset", str(model["preset"]), presets, "presets"))
+    return {**presets[model["preset"]], **chosen}

@@ -1,0 +1,82 @@
+"""regard train: from text files to a model."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from regard.apps.decode_options import DeviceOption, ThreadsOption, use_threads
+from regard.apps.help import examples
+
+app = typer.Typer(add_completion=False)
+RunsOption = Annotated[Path, typer.Option("--runs", help="Where the folders of runs are.")]
+DataOption = Annotated[
+    Path | None, typer.Option("--data", help="Where data files are; beside the run file unless set.")
+]
+SetOption = Annotated[list[str], typer.Option("--set", help="Change one setting, such as model.width=256.")]
+
+
+@app.command(
+    epilog=examples(
+        "regard train run.toml",
+        "regard train run.toml --set training.steps=2000 --set name=short",
+        "regard train recipes/multi30k.toml --data ~/multi30k",
+    )
+)
+def train(
+    run: Annotated[Path, typer.Argument(help="The run's settings, as regard init writes them.")],
+    changes: SetOption = [],  # noqa: B006 - typer takes a list for an option that may come often
+    runs: RunsOption = Path("runs"),
+    data: DataOption = None,
+    device: DeviceOption = "cpu",
+    threads: ThreadsOption = None,
+) -> None:
+    """Train the model that a run file describes. Interrupt it as you like: the same command goes on."""
+    use_threads(threads)
+    from regard.apps.settings import read_run
+
+    settings = read_run(run, changes)
+    folder = runs / settings.name
+    outcome = run_training(settings, folder, run.parent if data is None else data, device)
+    averaged = f", the mean of {len(outcome.averaged)} validations" if len(outcome.averaged) > 1 else ""
+    typer.echo(f"{outcome.reason}; the model{averaged}: {folder / 'model.safetensors'}")
+
+
+def run_training(settings: Any, folder: Path, data: Path, device: str = "cpu") -> Any:
+    """Train to the end in the folder of a run; curves and model are there afterwards."""
+    from regard.apps.preparation import prepare
+    from regard.apps.watch import Watch
+    from regard.base.config import to_toml
+    from regard.runs.folder import open_run
+    from regard.training.trainer import Trainer
+
+    free = {"training.steps", "training.epochs", "training.patience", "training.keep", "decoding"}
+    with open_run(folder, to_toml(settings), free) as place, Watch() as watch:
+        prepared = prepare(settings, folder, data, lambda text: watch.say(f"{text} …"))
+        model = prepared.model().to(device)
+        weights = sum(weight.numel() for weight in model.parameters())
+        watch.say(f"{len(prepared.store):,} training lines, {weights:,} weights")
+        report = prepared.batches.batches.report() if hasattr(prepared.batches, "batches") else ""
+        if report:
+            watch.note(report)
+        trainer = Trainer(
+            model,
+            prepared.batches,
+            settings.training,
+            place,
+            validate=prepared.validation,
+            progress=watch,
+            artifact=prepared.artifact,
+        )
+        outcome = trainer.run()
+        _draw_curves(place, watch)
+        return outcome
+
+
+def _draw_curves(place: Any, watch: Any) -> None:
+    try:
+        from regard.training.curves import draw_curves
+    except ImportError:
+        watch.note("curves.png needs matplotlib: pip install 'regard[plots]'")
+        return
+    draw_curves(place.log, place.curves)

@@ -1,0 +1,99 @@
+"""regard translate: lines in, translations out."""
+
+import json
+import sys
+from collections import deque
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from regard.apps.decode_options import (
+    BeamOption,
+    DeviceOption,
+    StrategyOption,
+    ThreadsOption,
+    chosen_strategy,
+    use_threads,
+)
+from regard.apps.help import examples
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command(
+    epilog=examples(
+        "regard translate runs/en-de < input.en > output.de",
+        "echo 'Two dogs play.' | regard translate en-de.safetensors",
+        "regard translate runs/a runs/b < input.en            an ensemble",
+        "regard translate runs/en-de --beam 10 --n-best 3 --json < input.en",
+    )
+)
+def translate(
+    models: Annotated[list[Path], typer.Argument(help="Model files or run folders; several work together.")],
+    beam: BeamOption = None,
+    strategy: StrategyOption = None,
+    n_best: Annotated[int | None, typer.Option(min=1, help="How many translations of each line.")] = None,
+    length_penalty: Annotated[float | None, typer.Option(help="Above 1 longer ones win, below 1 shorter ones.")] = None,
+    min_length: Annotated[int | None, typer.Option(min=0, help="Shortest output, in subwords.")] = None,
+    max_length: Annotated[int | None, typer.Option(min=1, help="Longest output, in subwords.")] = None,
+    no_repeat_ngram: Annotated[int | None, typer.Option(min=0, help="No run of so many subwords twice.")] = None,
+    prefix: Annotated[str | None, typer.Option(help="What every translation starts with.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line, with scores.")] = False,
+    batch: Annotated[int, typer.Option(min=1, help="Lines taken together when input is fast.")] = 512,
+    device: DeviceOption = "cpu",
+    threads: ThreadsOption = None,
+) -> None:
+    """Translate lines from standard input to standard output, in order, as they come."""
+    use_threads(threads)
+    from regard.base.errors import UsageError
+    from regard.decoding.loading import load
+    from regard.decoding.stream import pipe_lines, pump
+    from regard.decoding.translator import Translator
+
+    translator = load(models, device=device)
+    if not isinstance(translator, Translator):
+        raise UsageError(f"{models[0]}: a language model, which has nothing to translate from; use regard generate")
+    search = chosen_strategy(
+        strategy,
+        beam,
+        translator.strategy,
+        n_best=n_best,
+        length_penalty=length_penalty,
+        min_length=min_length,
+        max_length=max_length,
+        no_repeat_ngram=no_repeat_ngram,
+    )
+    numbers: deque[int] = deque()
+
+    def lines() -> Iterator[str]:
+        for number, text in enumerate(pipe_lines(), start=1):
+            if text.strip():  # only these reach the model
+                numbers.append(number)
+            yield text
+
+    def work(texts: list[str]) -> list[str]:
+        starts = None if prefix is None else [prefix] * len(texts)
+        written = []
+        for one in translator.translate(texts, strategy=search, prefixes=starts):
+            number = numbers.popleft()
+            for note in one.notes:
+                typer.echo(f"regard: line {number}: {note.message}", err=True)
+            written.append(_written(one, number, as_json, n_best))
+        return written
+
+    if sys.stdin.isatty():
+        typer.echo("Type a line and press Enter; Ctrl-D ends.", err=True)
+    ended = pump(lines(), sys.stdout, work, most=batch)
+    if ended == "interrupted":
+        raise KeyboardInterrupt
+
+
+def _written(one: Any, line: int, as_json: bool, n_best: int | None) -> str:
+    if as_json:
+        options = [{"text": other.text, "score": round(other.score, 4)} for other in one.n_best]
+        return json.dumps({"line": line, "text": one.text, "n_best": options}, ensure_ascii=False)
+    if n_best is None or n_best == 1:
+        return str(one.text)
+    return "\n".join(f"{line} ||| {other.text} ||| {other.score:.4f}" for other in one.n_best)

@@ -1,0 +1,167 @@
+"""What is wrong with a corpus before anything is trained on it: each fault counted, with the lines where to look.
+
+Memory stays small on large corpora: lines are remembered as 64-bit hashes, and the costly checks look at a sample.
+"""
+
+import hashlib
+import math
+import statistics
+from array import array
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regard.data.corpus import Corpus, Counts, Pair
+
+_SHOWN = 5
+_SAMPLE = 200_000
+
+
+@dataclass
+class Finding:
+    """One kind of fault: how often, and the first places."""
+
+    what: str
+    advice: str
+    count: int = 0
+    places: list[str] = field(default_factory=list)
+
+    def add(self, place: str) -> None:
+        """One more."""
+        self.count += 1
+        if len(self.places) < _SHOWN:
+            self.places.append(place)
+
+    def __str__(self) -> str:
+        shown = "; ".join(self.places)
+        return f"{self.count:,} {self.what} ({shown}{' …' if self.count > len(self.places) else ''}): {self.advice}"
+
+
+@dataclass(frozen=True)
+class Checkup:
+    """What was found, and how much was looked at."""
+
+    counts: Counts
+    findings: list[Finding]
+
+
+def check_corpus(train: Corpus, held_out: dict[str, Corpus]) -> Checkup:
+    """Duplicates, leaks into held-out sets, copies, odd lengths and lines in the wrong language."""
+    counts = Counts()
+    seen = _Seen(train.pairs(counts))
+    duplicates = Finding("pairs occur once more", "harmless in small numbers; drop them if they are many")
+    for line in seen.repeated:
+        duplicates.add(f"line {line}")
+    findings = [_blank(counts), duplicates]
+    findings += [_leaks(name, corpus, seen) for name, corpus in held_out.items()]
+    sample = list(islice(train.pairs(), _SAMPLE))
+    findings += [_copies(sample), _odd_lengths(sample), *_wrong_language(sample)]
+    return Checkup(counts, [finding for finding in findings if finding.count])
+
+
+class _Seen:
+    """Hashes of all lines that were read, 20 bytes a pair."""
+
+    def __init__(self, pairs: Iterable[Pair]) -> None:
+        sources, targets, lines = array("Q"), array("Q"), array("I")
+        for pair in pairs:
+            sources.append(_hash(pair.source))
+            targets.append(_hash(pair.target))
+            lines.append(pair.line)
+        both = np.array(sources, np.uint64) * np.uint64(0x9E3779B97F4A7C15) ^ np.array(targets, np.uint64)
+        firsts = np.unique(both, return_index=True)[1]
+        self.repeated = np.delete(np.array(lines), firsts)
+        self.sources, self.targets = np.unique(np.array(sources)), np.unique(np.array(targets))
+
+
+def _hash(text: str) -> int:
+    folded = " ".join(text.casefold().split())
+    return int.from_bytes(hashlib.blake2b(folded.encode(), digest_size=8).digest(), "little")
+
+
+def _in(value: int, values: NDArray[np.uint64]) -> bool:
+    at = int(np.searchsorted(values, np.uint64(value)))
+    return at < len(values) and int(values[at]) == value
+
+
+def _blank(counts: Counts) -> Finding:
+    blank = counts.blank + counts.blank_source + counts.blank_target
+    return Finding("lines have a blank side", "they are skipped in training", blank)
+
+
+def _leaks(name: str, corpus: Corpus, seen: _Seen) -> Finding:
+    leak = Finding(
+        f"pairs of {name} have both sides in the training text",
+        "scores on them measure memory, not skill; take them out of the training text",
+    )
+    for pair in corpus.pairs():
+        if _in(_hash(pair.source), seen.sources) and _in(_hash(pair.target), seen.targets):
+            leak.add(f"line {pair.line} of {name}")
+    return leak
+
+
+def _copies(sample: list[Pair]) -> Finding:
+    copies = Finding("pairs have the same text on both sides", "untranslated lines teach the model to copy")
+    for pair in sample:
+        if pair.source.casefold() == pair.target.casefold() and sum(map(str.isalpha, pair.source)) > 3:
+            copies.add(f"line {pair.line}")
+    return copies
+
+
+def _odd_lengths(sample: list[Pair]) -> Finding:
+    odd = Finding("pairs have very unequal lengths", "often a wrong alignment of lines; look, and drop the wrong ones")
+    ratios = [math.log((len(pair.target) + 5) / (len(pair.source) + 5)) for pair in sample]
+    if len(ratios) < 10:
+        return odd
+    middle = statistics.median(ratios)
+    usual = statistics.median(abs(ratio - middle) for ratio in ratios) * 1.4826 + 0.02
+    for pair, ratio in zip(sample, ratios, strict=True):
+        if abs(ratio - middle) > max(6 * usual, math.log(2)):
+            odd.add(f"line {pair.line}: {len(pair.source)} and {len(pair.target)} characters")
+    return odd
+
+
+def _wrong_language(sample: list[Pair]) -> list[Finding]:
+    """Lines whose letters look more like the other side's, or like neither side's."""
+    texts = [pair.source for pair in sample], [pair.target for pair in sample]
+    models = [_Trigrams(side) for side in texts]
+    swapped = Finding("lines look like the other side's language", "untranslated or on the wrong side")
+    strange = Finding("lines look like neither language", "another language, a table or noise")
+    if len(sample) < 100:
+        return [swapped, strange]
+    for side, name in enumerate(("source", "target")):
+        own = [models[side].mean(text) for text in texts[side]]
+        usual, spread = statistics.fmean(own), statistics.pstdev(own)
+        for pair, text, fit in zip(sample, texts[side], own, strict=True):
+            if len(text) < 12:
+                continue
+            other = models[1 - side].mean(text)
+            if other - fit > 0.7:
+                swapped.add(f"line {pair.line}, {name}")
+            elif max(fit, other) < usual - 6 * spread:
+                strange.add(f"line {pair.line}, {name}")
+    return [swapped, strange]
+
+
+class _Trigrams:
+    """How likely three letters in a row are in one language, learned from its own side of the corpus."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self._counts: Counter[str] = Counter()
+        for text in islice(texts, 50_000):
+            self._counts.update(_threes(text))
+        self._total = math.log(sum(self._counts.values()) + 1.0)
+
+    def mean(self, text: str) -> float:
+        """The mean log-probability of the text's trigrams; unseen ones count as half a sight."""
+        found = [math.log(self._counts.get(three, 0) + 0.5) - self._total for three in _threes(text)]
+        return sum(found) / len(found) if found else 0.0
+
+
+def _threes(text: str) -> Iterator[str]:
+    folded = f" {text.casefold()} "
+    return (folded[at : at + 3] for at in range(len(folded) - 2))

@@ -1,0 +1,103 @@
+"""Written dates in many languages, and the same dates in ISO 8601: a small translation task that needs no download.
+
+    «Dienstag, 12. März 2024»  «12 de marzo de 2024»  «2024年3月12日»   →   2024-03-12
+
+The words and orders are the languages' own, from CLDR by way of the `babel` package. Forms that a reader could not
+tell apart, months as bare numbers between day and year, are left out.
+"""
+
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from regard.base.errors import ConfigError, RegardError, check_at_least
+from regard.base.files import write_text
+
+LANGUAGES = tuple(
+    "af bg bn ca cs cy da de el en en_GB es et eu fi fr ga gl he hi hr hu hy id is it ja ka kk ko lt lv mk ms nb nl "
+    "pl pt ro ru sk sl sq sr sv sw ta th tr uk ur uz vi zh".split()
+)
+FORMS = ("full", "long", "medium")
+
+
+class WrittenDate(NamedTuple):
+    """A date as people write it, and as machines do."""
+
+    text: str
+    iso: str
+    language: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class DateSettings:
+    """Which dates are written, and how many."""
+
+    languages: tuple[str, ...] = LANGUAGES
+    first: date = date(1950, 1, 1)
+    last: date = date(2049, 12, 31)
+    train: int = 40_000
+    dev: int = 1_000
+    test: int = 2_000
+    seed: int = 1
+
+    def __post_init__(self) -> None:
+        check_at_least("dates", 1, train=self.train, dev=self.dev, test=self.test, languages=len(self.languages))
+        if (self.last - self.first).days < 100:
+            raise ConfigError(f"dates: from {self.first} to {self.last} is too short a time to split")
+
+
+def written_dates(settings: DateSettings) -> dict[str, list[WrittenDate]]:
+    """Pairs for `train`, `dev` and `test`: no day of one is a day of another."""
+    chance = random.Random(settings.seed)
+    days = list(range((settings.last - settings.first).days + 1))
+    chance.shuffle(days)
+    tenth = len(days) // 10
+    splits = {"dev": days[:tenth], "test": days[tenth : 2 * tenth], "train": days[2 * tenth :]}
+    forms = [(language, form) for language in settings.languages for form in clear_forms(language)]
+    counts = {"train": settings.train, "dev": settings.dev, "test": settings.test}
+    return {name: list(_draw(counts[name], splits[name], forms, settings, chance)) for name in counts}
+
+
+def write_dates(folder: Path, settings: DateSettings) -> None:
+    """The pairs as parallel text files: train.written, train.iso, dev.written, …"""
+    for name, pairs in written_dates(settings).items():
+        write_text(folder / f"{name}.written", "".join(f"{pair.text}\n" for pair in pairs))
+        write_text(folder / f"{name}.iso", "".join(f"{pair.iso}\n" for pair in pairs))
+
+
+def clear_forms(language: str) -> Sequence[str]:
+    """The forms of a language that name the month, or mark it, so that day and month cannot be mixed up."""
+    patterns = {form: str(_locale(language).date_formats[form].pattern) for form in FORMS}
+    return [form for form, pattern in patterns.items() if any(mark in pattern for mark in ("MMM", "LLL", "月"))]
+
+
+def write_date(day: date, form: str, language: str) -> str:
+    """A day in a language's own words."""
+    from babel.dates import format_date  # an import of a tenth of a second that only the demo needs
+
+    return format_date(day, form, locale=_locale(language))
+
+
+def _draw(
+    count: int, days: list[int], forms: list[tuple[str, str]], settings: DateSettings, chance: random.Random
+) -> Iterator[WrittenDate]:
+    for _ in range(count):
+        day = settings.first + timedelta(days=chance.choice(days))
+        language, form = chance.choice(forms)
+        yield WrittenDate(write_date(day, form, language), day.isoformat(), language)
+
+
+@cache
+def _locale(language: str) -> Any:
+    try:
+        from babel import Locale, UnknownLocaleError
+    except ImportError as error:
+        raise RegardError("dates: the demo writes its dates with babel: pip install 'regard[demo]'") from error
+    try:
+        return Locale.parse(language)
+    except (UnknownLocaleError, ValueError) as error:
+        raise ConfigError(f"dates: CLDR has no language '{language}'") from error

@@ -1,0 +1,49 @@
+"""From positions to tensors: the store, the plan and the drawn segmentations put together."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+
+import numpy as np
+
+from regard.data.batch import Batch, Ids, collate
+from regard.data.batches import Batches, Position
+from regard.data.prefetch import Prefetch
+from regard.data.resegment import Resegment
+from regard.data.store import Store
+
+
+@dataclass(frozen=True)
+class Loader:
+    """The batch at any position; the same one every time it is asked for.
+
+    With `resegment`, one for each side or None, sentences are cut anew in every epoch. A new cut is longer than the
+    stored one, so that a batch may then exceed its token budget by a little.
+    """
+
+    store: Store
+    batches: Batches
+    resegment: tuple[Resegment | None, Resegment | None] = (None, None)
+
+    def at(self, position: Position) -> Batch:
+        """The batch at a position."""
+        chosen = self.batches.at(position)
+        sources, targets = zip(*(self._pair(int(pair), position.epoch) for pair in chosen), strict=True)
+        return collate(sources, targets)
+
+    def walk(self, position: Position | None = None, depth: int = 2) -> Iterator[tuple[Position, Batch]]:
+        """Each position and its batch from the given one on, without end, `depth` batches prepared ahead.
+
+        A run that stops after a batch resumes at `batches.after` its position, whatever was prepared ahead.
+        """
+        made = ((at, self.at(at)) for at in self.batches.walk(position))
+        with closing(Prefetch(made, depth)) as ahead:
+            yield from ahead
+
+    def _pair(self, pair: int, epoch: int) -> tuple[Ids, ...]:
+        sides = self.store[pair]
+        seed = self.batches.settings.seed
+        return tuple(
+            ids if cut is None else np.array(cut(ids.tolist(), seed, epoch, pair, side))
+            for side, (ids, cut) in enumerate(zip(sides, self.resegment, strict=True))
+        )

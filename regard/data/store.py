@@ -1,0 +1,242 @@
+"""The corpus as numbers, encoded once and read from disk in any order.
+
+A folder holds, for each side, the tokens of all sentences one after the other and the offset at which each begins;
+every sentence ends in `</s>`. Offsets are mapped into memory and tokens are read where they are asked for, so that
+opening a store costs nothing and a corpus of any size is read in little memory. `store.json` is the key to it: what
+the store was made from, and how large each file must be. A store is reused while what it was made from is unchanged,
+and made again otherwise.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import threading
+import weakref
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from regard.base.errors import ConfigError, RegardError
+from regard.base.files import read_bytes, sync_folder, temporary_beside, unreadable, unwritable
+from regard.data.corpus import Corpus, Counts
+from regard.data.subwords import EOS, SubwordPair, Subwords
+
+_VERSION = 1
+_KEY = "store.json"
+_LINES = 8_192
+
+
+class Flat:
+    """All tokens of one side as one long row on disk: `flat[a:b]` reads those alone, `len(flat)` counts them.
+
+    A memory map would do the same, but the kernel maps up to 2 MB around each place that is touched: reading sentences
+    at random would soon make the whole file count as this program's memory.
+    """
+
+    def __init__(self, path: Path, dtype: str) -> None:
+        try:
+            self._file = path.open("rb", buffering=0)
+            size = path.stat().st_size
+        except OSError as error:
+            raise unreadable(path, error) from error
+        weakref.finalize(self, self._file.close)
+        self._path, self._lock, self.dtype = path, threading.Lock(), np.dtype(dtype)
+        self._count = size // self.dtype.itemsize
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __getitem__(self, part: slice) -> NDArray[Any]:
+        start, end, _ = part.indices(self._count)
+        wanted = max(0, end - start) * self.dtype.itemsize
+        with self._lock:
+            self._file.seek(start * self.dtype.itemsize)
+            data = self._file.read(wanted)
+        if len(data) != wanted:
+            raise RegardError(f"{self._path}: the file became shorter while it was in use")
+        return np.frombuffer(data, self.dtype)
+
+
+class Tokens:
+    """One side of a store: `tokens[i]` are the ids of sentence i, ending in `</s>`."""
+
+    def __init__(self, folder: Path, name: str, dtype: str) -> None:
+        self.flat = Flat(folder / f"{name}.tokens", dtype)
+        self.offsets: NDArray[np.int64] = np.memmap(folder / f"{name}.offsets", "<i8", mode="r").view(np.ndarray)
+
+    def __len__(self) -> int:
+        """The number of sentences."""
+        return len(self.offsets) - 1
+
+    def __getitem__(self, index: int) -> NDArray[np.int64]:
+        if not 0 <= index < len(self):
+            raise IndexError(f"sentence {index} of {len(self)}")
+        return self.flat[self.offsets[index] : self.offsets[index + 1]].astype(np.int64)
+
+    @cached_property
+    def lengths(self) -> NDArray[np.int32]:
+        """The number of tokens of each sentence, its `</s>` included."""
+        return np.diff(self.offsets).astype(np.int32)
+
+
+@dataclass(frozen=True)
+class Store:
+    """An encoded corpus: `store[i]` is the source and target ids of pair i, or the ids of line i in a 1-tuple."""
+
+    folder: Path
+    sides: tuple[Tokens, ...]
+    counts: Counts
+
+    def __len__(self) -> int:
+        """The number of pairs or lines."""
+        return len(self.sides[0])
+
+    def __getitem__(self, index: int) -> tuple[NDArray[np.int64], ...]:
+        return tuple(side[index] for side in self.sides)
+
+    def verify(self) -> None:
+        """Read everything and compare it with the hashes taken while writing; an error names the damaged file."""
+        for name, expected in _read_key(self.folder)["files"].items():
+            with (self.folder / name).open("rb") as file:
+                if hashlib.file_digest(file, "sha256").hexdigest() != expected["sha256"]:
+                    raise RegardError(
+                        f"{self.folder / name}: the content is damaged; delete the folder to build it anew"
+                    )
+
+
+def open_store(folder: str | Path) -> Store:
+    """A store that was built before; a file that is missing or of the wrong size is an error that names it."""
+    folder = Path(folder)
+    key = _read_key(folder)
+    for name, expected in key["files"].items():
+        found = (folder / name).stat().st_size if (folder / name).is_file() else 0
+        if found != expected["bytes"]:
+            raise RegardError(
+                f"{folder / name}: {found:,} bytes where {expected['bytes']:,} were written; it is cut off"
+            )
+    sides = tuple(Tokens(folder, f"side{at}", dtype) for at, dtype in enumerate(key["dtypes"]))
+    return Store(folder, sides, Counts(**key["counts"]))
+
+
+def build_store(folder: str | Path, corpus: Corpus, subwords: SubwordPair | Subwords) -> Store:
+    """The store of a corpus in `folder`: opened if it is there, whole and still true, otherwise encoded anew."""
+    vocabularies = (subwords,) if isinstance(subwords, Subwords) else (subwords.source, subwords.target)
+    if len(vocabularies) != corpus.sides:
+        raise ConfigError(f"{corpus.files[0]}: {corpus.sides} sides of text, but {len(vocabularies)} vocabularies")
+    folder = Path(folder)
+    made_from = [_VERSION, corpus.fingerprint(), *(vocabulary.fingerprint for vocabulary in vocabularies)]
+    try:
+        if _read_key(folder)["made_from"] == made_from:
+            return open_store(folder)
+    except RegardError:
+        pass  # absent or damaged: it is made again below
+    _replace(folder, corpus, vocabularies, made_from)
+    return open_store(folder)
+
+
+def _replace(folder: Path, corpus: Corpus, vocabularies: Sequence[Subwords], made_from: list[Any]) -> None:
+    _refuse_other_content(folder)
+    temporary = temporary_beside(folder.resolve())
+    try:
+        temporary.mkdir(parents=True)
+        _write(temporary, corpus, vocabularies, made_from)
+        if folder.exists():
+            _refuse_other_content(folder)
+            old = temporary_beside(folder.resolve())
+            folder.rename(old)
+            shutil.rmtree(old)
+        temporary.rename(folder)
+        sync_folder(folder.resolve().parent)
+    except OSError as error:
+        raise unwritable(folder, error) from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _refuse_other_content(folder: Path) -> None:
+    """What is replaced is deleted, so it must be a store: anything else there is somebody's work."""
+    if folder.exists() and not (folder / _KEY).is_file() and not (folder.is_dir() and not any(folder.iterdir())):
+        raise RegardError(f"{folder}: holds something that is not a store of encoded text; name another folder")
+
+
+def _write(folder: Path, corpus: Corpus, vocabularies: Sequence[Subwords], made_from: list[Any]) -> None:
+    counts = Counts()
+    rows = corpus.rows(counts)
+    with ExitStack() as files:
+        sides = [_Writer(files, folder, f"side{at}", vocabulary) for at, vocabulary in enumerate(vocabularies)]
+        for batch in iter(lambda: list(islice(rows, _LINES)), []):
+            for side, texts in zip(sides, zip(*batch, strict=True), strict=True):
+                side.write(texts)
+        written = {name: facts for side in sides for name, facts in side.finish().items()}
+    if not counts.kept:
+        raise RegardError(f"{corpus.files[0]}: nothing to learn from: {counts}")
+    if made_from[1] != corpus.fingerprint():
+        raise RegardError(f"{corpus.files[0]}: the text was changed while it was being encoded; start again")
+    key = {
+        "version": _VERSION,
+        "made_from": made_from,
+        "dtypes": [side.dtype for side in sides],
+        "counts": asdict(counts),
+        "files": written,
+    }
+    with (folder / _KEY).open("wb") as file:
+        file.write(json.dumps(key, indent=2).encode())
+        _sync(file)
+    sync_folder(folder)
+
+
+class _Writer:
+    """Appends sentences to the files of one side."""
+
+    def __init__(self, files: ExitStack, folder: Path, name: str, subwords: Subwords) -> None:
+        self.subwords = subwords
+        self.dtype = "<u2" if len(subwords) <= 2**16 else "<u4"
+        paths = {kind: folder / f"{name}.{kind}" for kind in ("tokens", "offsets")}
+        self._files = {kind: files.enter_context(path.open("wb")) for kind, path in paths.items()}
+        self._hashes = {kind: hashlib.sha256() for kind in self._files}
+        self._end = 0
+        self._append("offsets", np.zeros(1, "<i8"))
+
+    def write(self, texts: Sequence[str]) -> None:
+        rows = self.subwords.encode_batch(texts)
+        for row in rows:
+            row.append(EOS)
+        ends = self._end + np.cumsum([len(row) for row in rows], dtype="<i8")
+        total, self._end = int(ends[-1]) - self._end, int(ends[-1])
+        self._append("tokens", np.fromiter(chain.from_iterable(rows), self.dtype, count=total))
+        self._append("offsets", ends)
+
+    def finish(self) -> dict[str, dict[str, Any]]:
+        facts = {}
+        for kind, file in self._files.items():
+            facts[Path(file.name).name] = {"bytes": file.tell(), "sha256": self._hashes[kind].hexdigest()}
+            _sync(file)
+        return facts
+
+    def _append(self, kind: str, values: NDArray[Any]) -> None:
+        data = values.tobytes()
+        self._files[kind].write(data)
+        self._hashes[kind].update(data)
+
+
+def _sync(file: BinaryIO | Any) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _read_key(folder: Path) -> dict[str, Any]:
+    try:
+        key: dict[str, Any] = json.loads(read_bytes(folder / _KEY))
+        if key["version"] == _VERSION:
+            return key
+    except (ValueError, KeyError, TypeError) as error:
+        raise RegardError(f"{folder / _KEY}: damaged; delete the folder to build it anew") from error
+    raise RegardError(f"{folder / _KEY}: written by another version; delete the folder to build it anew")

@@ -1,0 +1,41 @@
+"""Sentences of like length together, results in the order of the input."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from regard.base.errors import check_at_least
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def batches(lengths: Sequence[int], tokens: int, sentences: int | None = None) -> list[list[int]]:
+    """The numbers of the items of each batch, the longest items first.
+
+    A batch has at most `tokens` tokens, its padding counted, and at most so many `sentences`; an item that is longer
+    than the whole budget is a batch by itself.
+    """
+    check_at_least("batches", 1, tokens=tokens, sentences=1 if sentences is None else sentences)
+    made: list[list[int]] = []
+    room = 0
+    for at in sorted(range(len(lengths)), key=lambda at: -lengths[at]):
+        if not made or len(made[-1]) >= room:
+            room = max(1, tokens // max(1, lengths[at]))
+            room = room if sentences is None else min(room, sentences)
+            made.append([])
+        made[-1].append(at)
+    return made
+
+
+def in_batches(
+    items: Sequence[Item],
+    lengths: Sequence[int],
+    work: Callable[[list[Item]], Sequence[Result]],
+    tokens: int,
+    sentences: int | None = None,
+) -> list[Result]:
+    """What `work` gives for each item, worked on batch by batch."""
+    results: dict[int, Result] = {}
+    for batch in batches(lengths, tokens, sentences):
+        results.update(zip(batch, work([items[at] for at in batch]), strict=True))
+    return [results[at] for at in range(len(items))]

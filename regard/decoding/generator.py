@@ -1,0 +1,88 @@
+"""Texts that a language model continues."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+
+from regard.base.errors import UsageError
+from regard.data.subwords import EOS, Subwords
+from regard.decoding.batching import in_batches
+from regard.decoding.hypothesis import Hypothesis
+from regard.decoding.scorer import Scorer, evaluating, log_mean
+from regard.decoding.scoring import log_probabilities
+from regard.decoding.search import search
+from regard.decoding.strategies.sample import Sample
+from regard.decoding.strategy import Strategy
+from regard.models.model import Model
+
+
+@dataclass(frozen=True)
+class Generation:
+    """A text that a model has continued."""
+
+    text: str
+    """all of it, the prompt included"""
+    tokens: tuple[int, ...]
+    """those that the model added"""
+    score: float
+    """the sum of their log-probabilities, that of the end included"""
+
+
+class Generator:
+    """A language model, or several as an ensemble, with its subwords. Without a strategy, 100 tokens are sampled."""
+
+    def __init__(
+        self,
+        models: Model | Sequence[Model],
+        subwords: Subwords,
+        strategy: Strategy | None = None,
+        *,
+        batch_tokens: int = 4096,
+    ) -> None:
+        scorer = Scorer(models)
+        if scorer.has_source:
+            raise UsageError("generator: the model reads a source; use Translator")
+        self.models, self.subwords, self._device = scorer.models, subwords, scorer.device
+        self.strategy = Sample(max_length=100) if strategy is None else strategy
+        self.batch_tokens = batch_tokens
+
+    def generate(self, prompts: Sequence[str], strategy: Strategy | None = None) -> list[list[Generation]]:
+        """For each prompt its continuations, the likeliest first; an empty prompt is the beginning of a text."""
+        if isinstance(prompts, str):
+            raise UsageError("generate: give a list of prompts, not one text")
+        chosen = strategy or self.strategy
+        starts = self.subwords.encode_batch(prompts)
+
+        def work(batch: list[list[int]]) -> list[list[Hypothesis]]:
+            return search(self.models, None, None, chosen, batch)
+
+        found = in_batches(starts, [len(start) + 1 for start in starts], work, self.batch_tokens)
+        forced = [len(chosen.prefix) + len(start) for start in starts]
+        return [
+            [self._generation(one, given) for one in hypotheses]
+            for hypotheses, given in zip(found, forced, strict=True)
+        ]
+
+    def score(self, lines: Sequence[str], window: int = 512) -> list[float]:
+        """The log-probability of each token of a running text, and of the end of each of its lines.
+
+        The text is read in windows that overlap by half: all but the first tokens have at least half a window before
+        them, as in training.
+        """
+        stream = [EOS]
+        for ids in self.subwords.encode_batch(lines):
+            stream += [*ids, EOS]
+        scores: list[float] = []
+        while len(scores) < len(stream) - 1:
+            start = max(0, len(scores) - window // 2)
+            piece = torch.tensor([stream[start : start + window + 1]], device=self._device)
+            length = torch.tensor([piece.shape[1] - 1], device=self._device)
+            with evaluating(self.models):
+                logits = [model(None, None, piece[:, :-1], length).float() for model in self.models]
+            found = log_mean([log_probabilities(one, piece[:, 1:]) for one in logits])
+            scores += found[0, len(scores) - start :].tolist()
+        return scores
+
+    def _generation(self, one: Hypothesis, given: int) -> Generation:
+        return Generation(self.subwords.decode(one.tokens), one.tokens[given:], sum(one.token_scores[given:]))

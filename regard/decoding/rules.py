@@ -1,0 +1,138 @@
+"""What an output may and must be, whatever the strategy: lengths, a forced prefix, tokens and repeats to leave out.
+
+Rules choose among tokens; they do not change what the model thinks of them. Scores stay the model's own
+log-probabilities, and are not spread anew over the tokens that the rules leave.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from regard.data.subwords import EOS
+from regard.decoding.top import top
+
+FREE = -1
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The rules of the sentences of a batch."""
+
+    suppress: Int[Tensor, "suppressed"]
+    no_repeat_ngram: int
+    forced: Int[Tensor, "sentences prefix"]
+    """the tokens that outputs start with, filled up with FREE"""
+    least: Int[Tensor, "sentences"]
+    """how many tokens come before `</s>` at least, the prefix counted"""
+    most: Int[Tensor, "sentences"]
+    """and how many at most"""
+
+    @cached_property
+    def _soonest(self) -> int:
+        return int(self.most.min())
+
+    @cached_property
+    def _latest(self) -> int:
+        return int(self.least.max())
+
+    @cached_property
+    def _may_be_stuck(self) -> bool:
+        return self.no_repeat_ngram > 0 or self._latest > 0 or bool((self.suppress == EOS).any())
+
+    @property
+    def shared(self) -> int:
+        """For how many steps every sentence still has a forced token."""
+        return int((self.forced != FREE).sum(1).min())
+
+    def keep(self, sentences: Int[Tensor, "kept"]) -> "Rules":
+        """The rules of some of the sentences."""
+        return replace(self, forced=self.forced[sentences], least=self.least[sentences], most=self.most[sentences])
+
+    def offer(
+        self,
+        logits: Float[Tensor, "rows vocabulary"],
+        norm: Float[Tensor, "rows"],
+        history: Int[Tensor, "sentences beams step"],
+    ) -> "Offer":
+        """What may follow the tokens so far. The logits are changed in place."""
+        beams, step = history.shape[1:]
+        must = self._must(step)
+        rows = must.repeat_interleave(beams) if must is not None else None
+        end = logits[:, EOS].clone() if self._may_be_stuck else None
+        value = None if rows is None else logits.gather(1, rows.clamp(min=0)[:, None])[:, 0]
+        self._ban(logits, history, step)
+        if end is not None:
+            stuck = logits.amax(-1) == -torch.inf
+            if stuck.any():
+                free = stuck if rows is None else stuck & (rows == FREE)
+                rows = torch.where(free, EOS, FREE if rows is None else rows)
+                value = torch.where(free, end, end if value is None else value)
+        return Offer(logits, norm, rows, value)
+
+    def _must(self, step: int) -> Tensor | None:
+        prefix = step < self.forced.shape[1]
+        if not prefix and step < self._soonest:
+            return None
+        must = self.forced[:, step] if prefix else torch.full_like(self.most, FREE)
+        return torch.where(self.most <= step, EOS, must)
+
+    def _ban(self, logits: Tensor, history: Tensor, step: int) -> None:
+        if len(self.suppress):
+            logits.index_fill_(1, self.suppress, -torch.inf)
+        if step < self._latest:
+            early = (self.least > step).repeat_interleave(history.shape[1])
+            logits[:, EOS].masked_fill_(early, -torch.inf)
+        if 0 < self.no_repeat_ngram <= step:
+            _ban_repeats(logits, history.flatten(0, 1), self.no_repeat_ngram)
+
+
+def _ban_repeats(logits: Tensor, history: Tensor, size: int) -> None:
+    """No token that would make the last `size` tokens of a row the same as some earlier ones."""
+    windows = history.unfold(1, size, 1)
+    last = history[:, history.shape[1] - size + 1 :]
+    row, window = (windows[:, :, :-1] == last[:, None]).all(-1).nonzero(as_tuple=True)
+    logits[row, windows[row, window, -1]] = -torch.inf
+
+
+@dataclass(frozen=True)
+class Offer:
+    """The next tokens that the rules leave to choose from."""
+
+    logits: Float[Tensor, "rows vocabulary"]
+    """minus infinity where a token is not allowed"""
+    norm: Float[Tensor, "rows"]
+    """what to subtract from the logits to have log-probabilities"""
+    must: Int[Tensor, "rows"] | None
+    """the token that a row has to take, or FREE"""
+    value: Float[Tensor, "rows"] | None
+    """the logit of that token"""
+
+    def top(self, count: int) -> tuple[Float[Tensor, "rows count"], Int[Tensor, "rows count"]]:
+        """The likeliest tokens of each row, with their log-probabilities; those not allowed have minus infinity."""
+        values, tokens = top(self.logits, min(count, self.logits.shape[1]))
+        if self.must is not None and self.value is not None:
+            forced = self.must != FREE
+            tokens[:, 0] = torch.where(forced, self.must, tokens[:, 0])
+            values[:, 1:].masked_fill_(forced[:, None], -torch.inf)
+            values[:, 0] = torch.where(forced, self.value, values[:, 0])
+        return values - self.norm[:, None], tokens
+
+    def settle(self, chosen: Int[Tensor, "rows"]) -> tuple[Int[Tensor, "rows"], Float[Tensor, "rows"]]:
+        """The chosen tokens, or those that have to be taken instead, with their log-probabilities."""
+        value = self.logits.gather(1, chosen[:, None])[:, 0]
+        if self.must is not None and self.value is not None:
+            forced = self.must != FREE
+            chosen, value = torch.where(forced, self.must, chosen), torch.where(forced, self.value, value)
+        return chosen, value - self.norm
+
+
+def filled(rows: Sequence[Sequence[int]], device: torch.device) -> Int[Tensor, "sentences prefix"]:
+    """Prefixes side by side, filled up with FREE."""
+    width = max(map(len, rows))
+    return torch.tensor([[*row, *[FREE] * (width - len(row))] for row in rows], dtype=torch.long, device=device).view(
+        len(rows), width
+    )

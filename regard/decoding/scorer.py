@@ -1,0 +1,103 @@
+"""One or several models as one distribution over the next token.
+
+An ensemble's probability is the mean of its models': p(y) = 1/M Σ_m p_m(y), computed as log-mean-exp. Its models may
+differ in everything but the target vocabulary.
+"""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import log
+from typing import Self
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from regard.base.errors import CombinationError, UsageError
+from regard.decoding.top import LogSumExp
+from regard.models.model import Model, State
+
+
+@dataclass(frozen=True)
+class States:
+    """The states of all models of an ensemble, which share sentences and beams."""
+
+    parts: tuple[State, ...]
+
+    def spread(self, beams: int) -> Self:
+        """As every model's state: each sentence's one row repeated."""
+        return type(self)(tuple(part.spread(beams) for part in self.parts))
+
+    def reorder(self, rows: Int[Tensor, "rows"]) -> Self:
+        """As every model's state: rows taken from rows of the same sentence."""
+        return type(self)(tuple(part.reorder(rows) for part in self.parts))
+
+    def keep(self, sentences: Int[Tensor, "kept"]) -> Self:
+        """As every model's state: some of the sentences alone."""
+        return type(self)(tuple(part.keep(sentences) for part in self.parts))
+
+
+class Scorer:
+    """Steps one or several models together."""
+
+    def __init__(self, models: Model | Sequence[Model]) -> None:
+        self.models = tuple(models) if isinstance(models, Sequence) else (models,)
+        if not self.models:
+            raise UsageError("search: there is no model to search with")
+        if len({model.has_source for model in self.models}) > 1:
+            raise CombinationError("search: an ensemble cannot mix language models with models that read a source")
+        self._log_sum_exp = LogSumExp()
+
+    @property
+    def has_source(self) -> bool:
+        """Whether the models read a source."""
+        return self.models[0].has_source
+
+    @property
+    def device(self) -> torch.device:
+        """Where the models are."""
+        return next((weight.device for weight in self.models[0].parameters()), torch.device("cpu"))
+
+    def start(self, source: Tensor | None, source_lengths: Tensor | None, rows: int) -> States:
+        """The states before the first token, one row a sentence."""
+        return States(tuple(model.start(source, source_lengths, rows) for model in self.models))
+
+    def step(
+        self, token: Int[Tensor, "rows"], states: States
+    ) -> tuple[Float[Tensor, "rows vocabulary"], Float[Tensor, "rows"], States]:
+        """The logits of the next token, the log of the sum of their exponentials, and the states after this token.
+
+        The logits may be changed in place: those of a step belong to the step.
+        """
+        steps = [model.step(token, part) for model, part in zip(self.models, states.parts, strict=True)]
+        after = States(tuple(state for _, state in steps))
+        if len(steps) == 1:
+            logits = steps[0][0].float()
+            return logits, self._log_sum_exp(logits), after
+        mean = log_mean([logits.float().log_softmax(-1) for logits, _ in steps])
+        return mean, mean.new_zeros(len(mean)), after
+
+
+def log_mean(log_probabilities: Sequence[Tensor]) -> Tensor:
+    """The log of the mean of probabilities that are given by their logs, element by element."""
+    if len(log_probabilities) == 1:
+        return log_probabilities[0]
+    if len({tensor.shape for tensor in log_probabilities}) > 1:
+        sizes = ", ".join(str(tensor.shape[-1]) for tensor in log_probabilities)
+        raise CombinationError(f"ensemble: its models must share one target vocabulary, but theirs have {sizes} tokens")
+    return torch.stack(list(log_probabilities)).logsumexp(0) - log(len(log_probabilities))
+
+
+@contextmanager
+def evaluating(models: Sequence[Model]) -> Iterator[None]:
+    """No dropout and no gradients inside; afterwards each model is in training again if it was before."""
+    training = [model for model in models if model.training]
+    for model in training:
+        model.eval()
+    try:
+        with torch.inference_mode():
+            yield
+    finally:
+        for model in training:
+            model.train()

@@ -1,0 +1,39 @@
+"""What a model thinks of a given output."""
+
+from collections.abc import Sequence
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from regard.data.subwords import BOS, PAD
+from regard.decoding.scorer import Scorer, evaluating, log_mean
+from regard.models.model import Model
+
+
+def score_tokens(
+    models: Model | Sequence[Model],
+    source: Int[Tensor, "sentences source"] | None,
+    source_lengths: Int[Tensor, "sentences"] | None,
+    target: Int[Tensor, "sentences target"],
+    target_lengths: Int[Tensor, "sentences"],
+) -> Float[Tensor, "sentences target"]:
+    """log p(y_t | y_1 … y_(t-1), source) of each target token, by teacher forcing; 0 at padding.
+
+    A target is as a model has to produce it: without `<s>`, and with the `</s>` that its length counts, if its end
+    shall be scored too. Several models are an ensemble.
+    """
+    real = torch.arange(target.shape[1], device=target.device) < target_lengths[:, None]
+    read = torch.cat([torch.full_like(target[:, :1], BOS), target[:, :-1]], 1).masked_fill(~real, PAD)
+    scorer = Scorer(models)
+    with evaluating(scorer.models):
+        scores = [
+            log_probabilities(model(source, source_lengths, read, target_lengths).float(), target)
+            for model in scorer.models
+        ]
+        return log_mean(scores).masked_fill(~real, 0.0)
+
+
+def log_probabilities(logits: Tensor, target: Tensor) -> Tensor:
+    """The log-probability of each target under the logits at its place."""
+    return logits.gather(2, target[:, :, None])[:, :, 0] - logits.logsumexp(-1)

@@ -1,0 +1,76 @@
+"""The one way to have outputs from a model: any model, any strategy."""
+
+from collections.abc import Sequence
+
+from jaxtyping import Int
+from torch import Tensor
+
+from regard.base.errors import ConfigError, ShapeError, UsageError
+from regard.decoding.hypothesis import Hypothesis
+from regard.decoding.scorer import Scorer, evaluating
+from regard.decoding.strategy import Strategy, Task, check_prefix
+from regard.decoding.trace import Trace
+from regard.models.model import Model
+
+
+def search(
+    models: Model | Sequence[Model],
+    source: Int[Tensor, "sentences source"] | None,
+    source_lengths: Int[Tensor, "sentences"] | None,
+    strategy: Strategy,
+    prefixes: Sequence[Sequence[int]] | None = None,
+    *,
+    trace: Trace | None = None,
+) -> list[list[Hypothesis]]:
+    """For each sentence its outputs, the best first. Several models are an ensemble.
+
+    `prefixes` are tokens that each sentence's output starts with, after the strategy's own prefix. A language model has
+    no source: its sentences are the prefixes. What a sentence gets does not depend on the others in the batch.
+    """
+    scorer = Scorer(models)
+    sentences = _count(scorer, source, source_lengths, prefixes)
+    if not sentences:
+        return []
+    for prefix in prefixes or ():
+        check_prefix("search: prefixes", prefix)
+    starts = [(*strategy.prefix, *prefix) for prefix in prefixes or [()] * sentences]
+    _check_tokens(scorer.models[0].output.out_features, strategy, starts)
+    with evaluating(scorer.models):
+        states = scorer.start(source, source_lengths, sentences)
+        rules = strategy.rules(source_lengths, starts, scorer.device if source is None else source.device)
+        identities = tuple(map(tuple, _identities(source, source_lengths, starts)))
+        return strategy.run(Task(scorer, states, rules, identities, trace))
+
+
+def _count(
+    scorer: Scorer, source: Tensor | None, source_lengths: Tensor | None, prefixes: Sequence[Sequence[int]] | None
+) -> int:
+    """The number of sentences, when all that is given agrees on it."""
+    if scorer.has_source and (source is None or source_lengths is None):
+        raise UsageError("search: the model reads a source, so it needs 'source' and 'source_lengths'")
+    if not scorer.has_source and source is not None:
+        raise UsageError("search: a language model reads no source; give the beginning of its text in 'prefixes'")
+    if source is None:
+        return 1 if prefixes is None else len(prefixes)
+    if prefixes is not None and len(prefixes) != len(source):
+        raise UsageError(f"search: there are {len(source)} sentences, but {len(prefixes)} prefixes")
+    if source_lengths is not None and len(source) and int(source_lengths.min()) < 1:
+        raise ShapeError("search: a source has no tokens; every source must end in </s> at least")
+    return len(source)
+
+
+def _check_tokens(vocabulary: int, strategy: Strategy, starts: Sequence[tuple[int, ...]]) -> None:
+    """All tokens that are named exist."""
+    for name, tokens in (("suppress", strategy.suppress), *(("prefix", start) for start in starts)):
+        if max(tokens, default=0) >= vocabulary:
+            raise ConfigError(f"search: {name} has token {max(tokens)}, but the vocabulary has {vocabulary} tokens")
+
+
+def _identities(
+    source: Tensor | None, source_lengths: Tensor | None, starts: Sequence[tuple[int, ...]]
+) -> list[list[int]]:
+    """Each sentence's source and prefix as numbers, kept apart by a number that is no token."""
+    if source is None or source_lengths is None:
+        return [[-1, *start] for start in starts]
+    rows = zip(source.tolist(), source_lengths.tolist(), starts, strict=True)
+    return [[*row[:length], -1, *start] for row, length, start in rows]

@@ -1,0 +1,180 @@
+"""The best outputs among those that come from the `size` best beginnings at each step."""
+
+from dataclasses import dataclass
+from math import ceil
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor
+from torch.nn.functional import pad
+
+from regard.base.errors import ConfigError, check_at_least
+from regard.data.subwords import BOS, EOS
+from regard.decoding.hypothesis import Hypothesis, hypothesis
+from regard.decoding.strategy import Strategy, Task, check_numbers
+from regard.decoding.trace import DROPPED, Trace
+from regard.decoding.walk import LEAVE
+
+
+@dataclass(frozen=True, kw_only=True)
+class Beam(Strategy):
+    """Beam search, ranked by Σ log p(y_t) / n^length_penalty, where n counts the tokens and `</s>`.
+
+    At each step the 2·`size` likeliest continuations of a sentence's hypotheses are looked at. Among the first `size`
+    of them, those that end are put aside as finished; of the others, the first `size` go on. An end further down the
+    list is dropped, so that short outputs do not win just by being looked at; with size 1 this is greedy search.
+
+    A sentence is done when ⌈`patience` · `size`⌉ hypotheses are finished (Kasai et al. 2022, arXiv:2204.05424; 1 is the
+    usual rule), or when none that goes on can still be among the `n_best`. A score only falls as tokens are added and
+    the penalty is greatest at the longest length allowed, so a hypothesis with score s cannot come to rank above
+    s / (longest + 1)^length_penalty. With no `patience` given, this bound alone decides: slower, and exact.
+    """
+
+    size: int = 5
+    length_penalty: float = 1.0
+    n_best: int = 1
+    patience: float | None = 1.0
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_at_least("beam", 1, size=self.size, n_best=self.n_best)
+        check_at_least("beam", 0, length_penalty=self.length_penalty)
+        if self.n_best > self.size:
+            raise ConfigError(f"beam: n_best ({self.n_best}) must be at most size ({self.size})")
+        if self.patience is not None and self.patience <= 0:
+            raise ConfigError(f"beam: patience must be more than 0, but is {self.patience}")
+
+    @property
+    def enough(self) -> float:
+        """How many finished hypotheses end the search of a sentence."""
+        return float("inf") if self.patience is None else max(self.n_best, ceil(self.patience * self.size))
+
+    def run(self, task: Task) -> list[list[Hypothesis]]:
+        search = _Search(self, task)
+        while len(search.sentences):
+            search.step()
+        return check_numbers([sorted(found, key=lambda one: -one.rank)[: self.n_best] for found in search.finished])
+
+
+@dataclass(frozen=True)
+class _Candidates:
+    """The best continuations of each sentence's hypotheses, the best first."""
+
+    score: Float[Tensor, "sentences candidates"]
+    value: Float[Tensor, "sentences candidates"]
+    token: Int[Tensor, "sentences candidates"]
+    parent: Int[Tensor, "sentences candidates"]
+    finished: Bool[Tensor, "sentences candidates"]
+
+
+class _Search:
+    """The search of a batch. Hypotheses that do not exist, as all but one at the first step, have score -∞."""
+
+    def __init__(self, beam: Beam, task: Task) -> None:
+        self.beam, self.task = beam, task
+        self.states, self.rules = task.states, task.rules
+        count, device = len(self.rules.most), self.rules.most.device
+        self.sentences = torch.arange(count, device=device)
+        self.score = torch.zeros(count, 1, device=device)
+        self.tokens = self.rules.most.new_empty(count, 1, 0)
+        self.values = torch.empty(count, 1, 0, device=device)
+        self.last = torch.full((count, 1), BOS, device=device)
+        self.finished: list[list[Hypothesis]] = [[] for _ in range(count)]
+        self.ended = torch.zeros(count, device=device)
+        self.worst = torch.full((count,), -torch.inf, device=device)
+        self.ceiling = (self.rules.most + 1) ** beam.length_penalty
+        self.narrow = self.rules.shared
+
+    def step(self) -> None:
+        """One more token for every hypothesis."""
+        logits, norm, self.states = self.task.scorer.step(self.last.flatten(), self.states)
+        candidates = self._candidates(*self.rules.offer(logits, norm, self.tokens).top(2 * self.beam.size))
+        if candidates.finished.any():
+            self._finish(candidates)
+        alive = candidates.score.masked_fill(candidates.token == EOS, -torch.inf)
+        # As long as the next token is forced for all sentences, one hypothesis is all there is.
+        width = 1 if self.tokens.shape[2] < self.narrow else self.beam.size
+        score, pick = alive.topk(min(width, alive.shape[1]))
+        missing = width - score.shape[1]
+        score, pick = pad(score, (0, missing), value=-torch.inf), pad(pick, (0, missing))
+        if self.task.trace is not None:
+            _note(self.task.trace, self.sentences, candidates, score, pick)
+        best = score[:, 0]
+        done = (self.ended >= self.beam.enough) | (best / self.ceiling <= self.worst) | ~(best > -torch.inf)
+        self._advance(candidates, score.masked_fill(done[:, None], -torch.inf), pick, done)
+
+    def _candidates(self, values: Tensor, tokens: Tensor) -> _Candidates:
+        count, beams = self.score.shape
+        each = tokens.shape[1]
+        total = self.score[:, :, None] + values.view(count, beams, each)
+        score, at = total.view(count, -1).topk(min(2 * self.beam.size, beams * each))
+        token = tokens.view(count, -1).gather(1, at)
+        finished = (token == EOS) & (score > -torch.inf)
+        finished[:, self.beam.size :] = False
+        value = values.view(count, -1).gather(1, at)
+        return _Candidates(score, value, token, at.div(each, rounding_mode="floor"), finished)
+
+    def _finish(self, candidates: _Candidates) -> None:
+        """Put the hypotheses that end here aside."""
+        row, column = candidates.finished.nonzero(as_tuple=True)
+        parent = candidates.parent[row, column]
+        penalty = float(self.tokens.shape[2] + 1) ** self.beam.length_penalty
+        values = torch.cat([self.values[row, parent], candidates.value[row, column, None]], 1)
+        score, sentences, most = candidates.score[row, column], self.sentences[row], self.rules.most[row]
+        columns = (sentences, self.tokens[row, parent], values, score, score / penalty, most)
+        for sentence, *parts in zip(*(tensor.tolist() for tensor in columns), strict=True):
+            self.finished[sentence].append(hypothesis(*parts))
+        self.ended += candidates.finished.sum(1)
+        for at in set(row.tolist()):
+            ranks = sorted((one.rank for one in self.finished[int(self.sentences[at])]), reverse=True)
+            if len(ranks) >= self.beam.n_best:
+                self.worst[at] = ranks[self.beam.n_best - 1]
+
+    def _advance(self, candidates: _Candidates, score: Tensor, pick: Tensor, done: Tensor) -> None:
+        """Go on with the picked candidates; sentences that are done leave, once they are a part worth the copying."""
+        parent, self.last, value = (x.gather(1, pick) for x in (candidates.parent, candidates.token, candidates.value))
+        self.score, over = score, int(done.sum())
+        if over and (over == len(done) or over * LEAVE >= len(done)):
+            stay = (~done).nonzero()[:, 0]
+            parent, value = parent[stay], value[stay]
+            self._keep(stay)
+        index = parent[:, :, None].expand(-1, -1, self.tokens.shape[2])
+        if len(parent):
+            self._follow(parent, beams=self.tokens.shape[1])
+        self.tokens = torch.cat([self.tokens.gather(1, index), self.last[:, :, None]], 2)
+        self.values = torch.cat([self.values.gather(1, index), value[:, :, None]], 2)
+
+    def _follow(self, parent: Int[Tensor, "sentences beams"], beams: int) -> None:
+        """Let every hypothesis have the state of the one that it continues."""
+        if beams < parent.shape[1]:
+            self.states = self.states.spread(parent.shape[1])
+            return
+        own = torch.arange(beams, device=parent.device)
+        if not torch.equal(parent, own.expand_as(parent)):
+            first = torch.arange(len(parent), device=parent.device)[:, None] * beams
+            self.states = self.states.reorder((first + parent).flatten())
+
+    def _keep(self, stay: Int[Tensor, "kept"]) -> None:
+        names = ("sentences", "score", "last", "tokens", "values", "ended", "worst", "ceiling")
+        for name in names:
+            setattr(self, name, getattr(self, name)[stay])
+        if len(stay):
+            self.rules, self.states = self.rules.keep(stay), self.states.keep(stay)
+
+
+def _note(trace: Trace, sentences: Tensor, candidates: _Candidates, score: Tensor, pick: Tensor) -> None:
+    """Take down the candidates, and which of them go on as which hypothesis."""
+    goes_on = score > -torch.inf
+    number = torch.arange(pick.shape[1], device=pick.device).expand_as(pick)
+    becomes = torch.full_like(candidates.parent, DROPPED)
+    row, column = goes_on.nonzero(as_tuple=True)
+    becomes[row, pick[row, column]] = number[row, column]
+    trace.add(
+        sentences,
+        candidates.parent,
+        candidates.token,
+        candidates.value,
+        candidates.score,
+        candidates.finished,
+        becomes,
+    )

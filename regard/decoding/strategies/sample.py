@@ -1,0 +1,83 @@
+"""Tokens drawn from the model's distribution, or from its likeliest part."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hashlib import blake2b
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from regard.base.errors import ConfigError, check_at_least
+from regard.decoding.hypothesis import Hypothesis
+from regard.decoding.rules import Offer
+from regard.decoding.strategy import Strategy, Task
+from regard.decoding.top import top
+from regard.decoding.walk import walk
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sample(Strategy):
+    """y_t is drawn from softmax(logits / temperature), cut down to its likeliest tokens.
+
+    `top_k` leaves the k likeliest (Fan et al. 2018, arXiv:1805.04833), 0 all of them; `top_p` leaves the fewest that
+    together have this probability (nucleus sampling, Holtzman et al. 2020, arXiv:1904.09751), counted after `top_k`.
+    Scores are still those of the whole distribution.
+
+    A draw depends on the seed, the source, the prefix, the number of the output and the step, and on nothing else: the
+    same text gets the same output in every batch. To have several outputs for a text, ask for `n_best`.
+    """
+
+    temperature: float = 1.0
+    top_k: int = 0
+    top_p: float = 1.0
+    seed: int = 1
+    n_best: int = 1
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_at_least("sample", 0, top_k=self.top_k, seed=self.seed)
+        check_at_least("sample", 1, n_best=self.n_best)
+        if self.temperature <= 0:
+            raise ConfigError(
+                f"sample: temperature must be more than 0, but is {self.temperature}; greedy is what 0 would mean"
+            )
+        if not 0 < self.top_p <= 1:
+            raise ConfigError(f"sample: top_p must be more than 0 and at most 1, but is {self.top_p}")
+
+    def run(self, task: Task) -> list[list[Hypothesis]]:
+        steps = int(task.rules.most.max()) + 1
+        draws = torch.stack([self._draws(identity, steps) for identity in task.identities]).to(task.rules.most.device)
+
+        def choose(offer: Offer, sentences: Tensor, step: int) -> Tensor:
+            return self._pick(offer.logits, draws[sentences, :, step].flatten())
+
+        return walk(task, choose, rows=self.n_best)
+
+    def _draws(self, identity: tuple[int, ...], steps: int) -> Tensor:
+        """Numbers from [0, 1) for each output and step of a sentence."""
+
+        def streams() -> Iterator[np.ndarray]:
+            for number in range(self.n_best):
+                content = np.array([self.seed, number, *identity], dtype=np.int64).tobytes()
+                digest = blake2b(content, digest_size=16).digest()
+                yield np.random.Generator(np.random.Philox(key=int.from_bytes(digest, "little"))).random(steps)
+
+        return torch.from_numpy(np.stack(list(streams())))
+
+    def _pick(self, logits: Tensor, draws: Tensor) -> Tensor:
+        """The first token at which the cumulative probability exceeds the number drawn."""
+        vocabulary = logits.shape[1]
+        tokens = None
+        if 0 < self.top_k < vocabulary:
+            logits, tokens = top(logits, self.top_k)
+        elif self.top_p < 1:
+            logits, tokens = logits.sort(descending=True, stable=True)
+        probabilities = (logits.double() / self.temperature).softmax(-1)
+        if self.top_p < 1:
+            before = probabilities.cumsum(-1) - probabilities
+            probabilities = probabilities.masked_fill(before >= self.top_p, 0.0)
+        cumulative = probabilities.cumsum(-1)
+        reached = cumulative > (draws[:, None] * cumulative[:, -1:])
+        picked = reached.to(torch.uint8).argmax(-1)
+        return picked if tokens is None else tokens.gather(1, picked[:, None])[:, 0]

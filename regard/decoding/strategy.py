@@ -1,0 +1,100 @@
+"""How to choose an output. A strategy is a value: `Beam(size=5)`; its file name is its name in a config.
+
+All strategies obey the same rules, and all use a model in the same way: `logits, state = model.step(token, state)`.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import isfinite
+
+import torch
+from torch import Tensor
+
+from regard.base.catalog import Catalog
+from regard.base.errors import ConfigError, RegardError, check_at_least
+from regard.data.subwords import BOS, EOS, PAD, UNK
+from regard.decoding.hypothesis import Hypothesis
+from regard.decoding.rules import Rules, filled
+from regard.decoding.scorer import Scorer, States
+from regard.decoding.trace import Trace
+
+STRATEGIES = Catalog("regard.decoding.strategies")
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a strategy has to do: sentences that a scorer has read, and the rules for their outputs."""
+
+    scorer: Scorer
+    states: States
+    rules: Rules
+    identities: tuple[tuple[int, ...], ...]
+    """each sentence's source and prefix: what may make its output differ from others'"""
+    trace: Trace | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Strategy(ABC):
+    """The rules that every strategy has.
+
+    Lengths count tokens after the forced prefix and before `</s>`. The longest output is `max_length` tokens or, if
+    that is not given, `max_ratio` · source tokens + `max_extra`; an output that gets there has to end.
+    """
+
+    min_length: int = 0
+    max_length: int | None = None
+    max_ratio: float = 2.0
+    max_extra: int = 20
+    no_repeat_ngram: int = 0
+    """no sequence of so many tokens comes twice in an output; 0 for no such rule"""
+    prefix: tuple[int, ...] = ()
+    """tokens that every output starts with"""
+    suppress: tuple[int, ...] = (PAD, UNK, BOS)
+    """tokens that are never chosen"""
+
+    def __post_init__(self) -> None:
+        where = type(self).__name__.lower()
+        check_at_least(where, 0, min_length=self.min_length, max_ratio=self.max_ratio, max_extra=self.max_extra)
+        check_at_least(where, 0, no_repeat_ngram=self.no_repeat_ngram)
+        check_at_least(where, 0, **{f"suppress[{at}]": token for at, token in enumerate(self.suppress)})
+        if self.max_length is not None and self.max_length < max(1, self.min_length):
+            raise ConfigError(
+                f"{where}: max_length must be at least 1 and at least min_length ({self.min_length}), "
+                f"but is {self.max_length}"
+            )
+        check_prefix(f"{where}.prefix", self.prefix)
+
+    @abstractmethod
+    def run(self, task: Task) -> list[list[Hypothesis]]:
+        """For each sentence its hypotheses, the best first; there is at least one."""
+
+    def rules(self, source_lengths: Tensor | None, prefixes: Sequence[Sequence[int]], device: torch.device) -> Rules:
+        """The rules for sentences with these sources and prefixes."""
+        given = torch.tensor([len(prefix) for prefix in prefixes], device=device)
+        if self.max_length is not None:
+            room = torch.full_like(given, self.max_length)
+        else:
+            read = torch.zeros_like(given) if source_lengths is None else source_lengths.to(device)
+            room = ((self.max_ratio * read).long() + self.max_extra).clamp(min=max(1, self.min_length))
+        return Rules(
+            suppress=torch.tensor(self.suppress, dtype=torch.long, device=device),
+            no_repeat_ngram=self.no_repeat_ngram,
+            forced=filled(prefixes, device),
+            least=given + self.min_length if self.min_length else torch.zeros_like(given),
+            most=given + room,
+        )
+
+
+def check_prefix(where: str, prefix: Sequence[int]) -> None:
+    """A prefix consists of tokens that can stand inside an output."""
+    for token in prefix:
+        if token < 0 or token in (PAD, BOS, EOS):
+            raise ConfigError(f"{where}: token {token} cannot stand inside an output; give ids of subwords")
+
+
+def check_numbers(found: list[list[Hypothesis]]) -> list[list[Hypothesis]]:
+    """The same hypotheses, if their scores are numbers; a broken model must not pass for a bad one."""
+    if any(not one or not isfinite(one[0].score) for one in found):
+        raise RegardError("search: the model's logits are not numbers (NaN or infinity); its weights may be damaged")
+    return found

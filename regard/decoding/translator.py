@@ -1,0 +1,218 @@
+"""Texts in, texts out."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from regard.base.errors import UsageError
+from regard.data.batch import pad
+from regard.data.subwords import EOS, Subwords, words
+from regard.decoding import segment
+from regard.decoding.batching import in_batches
+from regard.decoding.hypothesis import Hypothesis
+from regard.decoding.scorer import Scorer
+from regard.decoding.scoring import score_tokens
+from regard.decoding.search import search
+from regard.decoding.strategies.beam import Beam
+from regard.decoding.strategy import Strategy
+from regard.models.model import Model
+
+Links = tuple[tuple[int, int], ...]
+"""pairs of the numbers of a source word and a target word that belong together"""
+
+
+class Pair(NamedTuple):
+    """A text and its translation, for an aligner; the ids are without `</s>`."""
+
+    source: str
+    source_ids: tuple[int, ...]
+    target: str
+    target_ids: tuple[int, ...]
+
+
+Aligner = Callable[[list[Pair]], Sequence[Links]]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One of the best translations, with the sum of its tokens' log-probabilities."""
+
+    text: str
+    score: float
+    tokens: tuple[int, ...]
+    token_scores: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something about a line that its reader should know."""
+
+    line: int
+    message: str
+
+    def __str__(self) -> str:
+        return f"line {self.line}: {self.message}"
+
+
+@dataclass(frozen=True)
+class Translation:
+    """The translation of one text."""
+
+    text: str
+    score: float
+    n_best: tuple[Candidate, ...]
+    """the best first; their texts differ"""
+    alignment: Links | None = None
+    notes: tuple[Note, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Part:
+    """What is translated at once: a text, or a part of one that is too long."""
+
+    line: int
+    text: str
+    ids: tuple[int, ...]
+    prefix: tuple[int, ...]
+
+
+class Translator:
+    """A model, or several as an ensemble, with the subwords that it reads and writes.
+
+    Texts of more than `max_source` tokens are translated in parts. `batch_tokens` is how many source tokens, padding
+    counted, are translated at once. `aligner` finds the words that belong together, where they are asked for.
+    """
+
+    def __init__(
+        self,
+        models: Model | Sequence[Model],
+        source: Subwords,
+        target: Subwords,
+        strategy: Strategy | None = None,
+        *,
+        max_source: int | None = None,
+        batch_tokens: int = 1024,
+        aligner: Aligner | None = None,
+    ) -> None:
+        scorer = Scorer(models)
+        if not scorer.has_source:
+            raise UsageError("translator: a language model reads no source; use Generator to continue texts with it")
+        if max_source is not None and max_source < 2:
+            raise UsageError(f"translator: max_source must be at least 2, a token and its </s>, but is {max_source}")
+        self.models, self._device = scorer.models, scorer.device
+        self.source, self.target = source, target
+        self.strategy = Beam() if strategy is None else strategy
+        self.max_source, self.batch_tokens, self.aligner = max_source, batch_tokens, aligner
+
+    def translate(
+        self,
+        texts: Sequence[str],
+        *,
+        strategy: Strategy | None = None,
+        prefixes: Sequence[str] | None = None,
+        alignments: bool = False,
+        first_line: int = 1,
+    ) -> list[Translation]:
+        """The translation of each text; blank texts stay blank.
+
+        `prefixes` are what each translation starts with. `first_line` is the number of the first text, for notes. The
+        n-best translations of a text in parts join the parts' best, then their second best, and so on.
+        """
+        if isinstance(texts, str):
+            raise UsageError("translate: give a list of texts, not one text")
+        if prefixes is not None and len(prefixes) != len(texts):
+            raise UsageError(f"translate: there are {len(texts)} texts, but {len(prefixes)} prefixes")
+        if alignments and self.aligner is None:
+            raise UsageError("translate: this translator has no aligner, so it cannot give alignments")
+        parts = self._parts(texts, prefixes)
+        found = self._search(parts, strategy or self.strategy)
+        of_line: list[list[tuple[_Part, list[Hypothesis]]]] = [[] for _ in texts]
+        for part, hypotheses in zip(parts, found, strict=True):
+            of_line[part.line].append((part, hypotheses))
+        links = self._align(of_line) if alignments else [None] * len(texts)
+        numbered = enumerate(zip(of_line, links, strict=True), start=first_line)
+        return [self._put_together(parts, own, line) for line, (parts, own) in numbered]
+
+    def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[tuple[float, ...]]:
+        """The log-probability of each token of the targets and of their `</s>`, given the sources."""
+        if len(sources) != len(targets):
+            raise UsageError(f"score: there are {len(sources)} sources, but {len(targets)} targets")
+        read, said = self.source.encode_batch(sources), self.target.encode_batch(targets)
+        pairs = [([*one, EOS], [*other, EOS]) for one, other in zip(read, said, strict=True)]
+        lengths = [max(len(one), len(other)) for one, other in pairs]
+        return in_batches(pairs, lengths, self._score_batch, self.batch_tokens)
+
+    def _score_batch(self, pairs: list[tuple[list[int], list[int]]]) -> list[tuple[float, ...]]:
+        source, source_lengths = pad([np.array(one) for one, _ in pairs])
+        target, target_lengths = pad([np.array(other) for _, other in pairs])
+        tensors = (tensor.to(self._device) for tensor in (source, source_lengths, target, target_lengths))
+        scores = score_tokens(self.models, *tensors).tolist()
+        return [tuple(row[:length]) for row, length in zip(scores, target_lengths.tolist(), strict=True)]
+
+    def _parts(self, texts: Sequence[str], prefixes: Sequence[str] | None) -> list[_Part]:
+        starts = [()] * len(texts) if prefixes is None else map(tuple, self.target.encode_batch(prefixes))
+        parts = []
+        for line, (text, ids, start) in enumerate(zip(texts, self.source.encode_batch(texts), starts, strict=True)):
+            if self.max_source is None or len(ids) < self.max_source:
+                parts += [_Part(line, text, tuple(ids), start)] if ids else []
+                continue
+            cut = segment.split(text, self.max_source - 1, lambda piece: len(self.source.encode(piece)))
+            for piece, piece_ids in zip(cut, self.source.encode_batch(cut), strict=True):
+                parts.append(_Part(line, piece, tuple(piece_ids), start))
+                start = ()
+        return parts
+
+    def _search(self, parts: list[_Part], strategy: Strategy) -> list[list[Hypothesis]]:
+        def work(batch: list[_Part]) -> list[list[Hypothesis]]:
+            source, lengths = pad([np.array([*part.ids, EOS]) for part in batch])
+            prefixes = [part.prefix for part in batch]
+            return search(self.models, source.to(self._device), lengths.to(self._device), strategy, prefixes)
+
+        return in_batches(parts, [len(part.ids) + 1 for part in parts], work, self.batch_tokens)
+
+    def _put_together(self, parts: list[tuple[_Part, list[Hypothesis]]], links: Links | None, line: int) -> Translation:
+        if not parts:
+            return Translation("", 0.0, (), links)
+        joined: dict[str, Candidate] = {}
+        for chosen in zip(*(hypotheses for _, hypotheses in parts), strict=False):
+            text = segment.join([self.target.decode(one.tokens) for one in chosen])
+            tokens = tuple(token for one in chosen for token in one.tokens)
+            scores = tuple(score for one in chosen for score in one.token_scores)
+            joined.setdefault(text, Candidate(text, sum(one.score for one in chosen), tokens, scores))
+        n_best = tuple(joined.values())
+        notes = self._notes(line, [hypotheses[0] for _, hypotheses in parts])
+        return Translation(n_best[0].text, n_best[0].score, n_best, links, notes)
+
+    def _notes(self, line: int, chosen: list[Hypothesis]) -> tuple[Note, ...]:
+        notes = []
+        if len(chosen) > 1:
+            why = f"is longer than the {self.max_source} tokens that the model reads"
+            notes.append(Note(line, f"{why}; it was translated in {len(chosen)} parts"))
+        notes += [
+            Note(line, f"the translation did not end within {len(one)} tokens and was cut there")
+            for one in chosen
+            if one.cut
+        ]
+        return tuple(notes)
+
+    def _align(self, of_line: list[list[tuple[_Part, list[Hypothesis]]]]) -> list[Links]:
+        """Each text's links; those of its later parts are moved on by the words of the earlier ones."""
+        pairs = [
+            Pair(part.text, part.ids, self.target.decode(best.tokens), best.tokens)
+            for parts in of_line
+            for part, (best, *_) in parts
+        ]
+        found = iter(zip(pairs, self.aligner(pairs) if self.aligner and pairs else (), strict=True))
+        aligned: list[Links] = []
+        for parts in of_line:
+            links: list[tuple[int, int]] = []
+            source_words = target_words = 0
+            for _ in parts:
+                pair, own = next(found)
+                links += [(source_words + one, target_words + other) for one, other in own]
+                source_words += len(words(pair.source))
+                target_words += len(words(pair.target))
+            aligned.append(tuple(links))
+        return aligned

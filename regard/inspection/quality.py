@@ -1,0 +1,76 @@
+"""How good translations are, in the field's own numbers: BLEU, chrF and TER by sacrebleu, and exact matches.
+
+Post, A Call for Clarity in Reporting BLEU Scores, 2018, https://arxiv.org/abs/1804.08771. Every score carries the
+signature that says how it was computed.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from regard.base.errors import UsageError
+
+Tokenize = Literal["13a", "none", "intl", "char", "zh", "ja-mecab", "ko-mecab", "flores200"]
+
+
+@dataclass(frozen=True)
+class Score:
+    """One measure over a whole test set."""
+
+    name: str
+    value: float
+    signature: str
+    spread: float | None = None
+    """half the 95 % confidence interval, from resampling the sentences"""
+
+    def __str__(self) -> str:
+        around = "" if self.spread is None else f" ± {self.spread:.2f}"
+        return f"{self.name} {self.value:.2f}{around}"
+
+
+def corpus_scores(
+    outputs: Sequence[str],
+    references: Sequence[str],
+    *,
+    measures: Sequence[str] = ("BLEU", "chrF", "TER"),
+    tokenize: str | None = None,
+    samples: int = 0,
+    lowercase: bool = False,
+) -> list[Score]:
+    """The measures of outputs against one reference each; `samples` of the sentences give the spread."""
+    if len(outputs) != len(references):
+        raise UsageError(f"evaluate: there are {len(outputs):,} outputs, but {len(references):,} references")
+    if not outputs:
+        raise UsageError("evaluate: there is nothing to evaluate")
+    scores = []
+    for name in measures:
+        metric = _metric(name, tokenize, lowercase)
+        result = metric.corpus_score(list(outputs), [list(references)], n_bootstrap=samples or 1)
+        spread = float(result._ci) if samples else None
+        scores.append(Score(name, float(result.score), str(metric.get_signature()), spread))
+    return scores
+
+
+def exact_match(outputs: Sequence[str], references: Sequence[str]) -> float:
+    """The share of outputs that are the reference to the letter, in percent."""
+    same = sum(one.strip() == other.strip() for one, other in zip(outputs, references, strict=True))
+    return 100 * same / max(1, len(references))
+
+
+def bleu(outputs: Sequence[str], references: Sequence[str], tokenize: str | None = None) -> float:
+    """BLEU alone, as validations want it."""
+    return corpus_scores(outputs, references, measures=("BLEU",), tokenize=tokenize)[0].value
+
+
+def _metric(name: str, tokenize: str | None, lowercase: bool) -> Any:
+    from sacrebleu.metrics.bleu import BLEU  # imported here: half a second that only an evaluation needs
+    from sacrebleu.metrics.chrf import CHRF
+    from sacrebleu.metrics.ter import TER
+
+    if name == "BLEU":
+        return BLEU(tokenize=tokenize, lowercase=lowercase) if tokenize else BLEU(lowercase=lowercase)
+    if name == "chrF":
+        return CHRF(lowercase=lowercase)
+    if name == "TER":
+        return TER(case_sensitive=not lowercase)
+    raise UsageError(f"evaluate: unknown measure '{name}'; measures are: BLEU, chrF, TER")

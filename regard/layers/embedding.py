@@ -1,0 +1,72 @@
+"""x_t = scale · E[token_t], joined with the position t where positions act at the model's input
+
+Vaswani et al., 2017, scale by √width, https://arxiv.org/abs/1706.03762
+"""
+
+from typing import Any
+
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from regard.attention.part import Sizes, positions_of
+from regard.attention.position import POSITIONS, Position, PositionVectors
+from regard.base.errors import ConfigError, check_at_least
+from regard.layers.dropout import Dropout
+
+PADDING = 0
+"""the token that fills up a batch; its vector is zero and is not learned"""
+
+
+class Embedding(nn.Module):
+    """A vector for each token, [vocabulary, width], scaled, placed and dropped."""
+
+    def __init__(
+        self,
+        vocabulary: int,
+        width: int,
+        *,
+        std: float | None = None,
+        scale: float = 1.0,
+        positions: Position | None = None,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        check_at_least("embedding", 1, vocabulary=vocabulary, width=width)
+        sizes = Sizes(width=width, heads=1, key_heads=1, query_width=width, key_width=width, value_width=width)
+        self.positions: Position = Position() if positions is None else positions.build(sizes)
+        own = width - self.positions.widened(0, "input")
+        if own < 1:
+            raise ConfigError(f"embedding: positions of width {width - own} leave nothing of width {width} for tokens")
+        self.table = nn.Embedding(vocabulary, own, padding_idx=PADDING)
+        nn.init.normal_(self.table.weight, std=own**-0.5 if std is None else std)
+        nn.init.zeros_(self.table.weight[PADDING])
+        self.scale = scale
+        self.dropout = Dropout(dropout)
+
+    def forward(self, tokens: Int[Tensor, "batch length"], first: int = 0) -> Float[Tensor, "batch length width"]:
+        """The vectors of the tokens, the first of which stands at position `first`."""
+        x = self.table(tokens)
+        x = x if self.scale == 1 else x * self.scale
+        if type(self.positions).place is not Position.place:
+            x = self.positions.place(x, positions_of(tokens.shape[1], tokens, first), "input")
+        dropped: Tensor = self.dropout(x)
+        return dropped
+
+
+def split_positions(spec: Any, where: str = "positions") -> tuple[Position | None, Position | None]:
+    """The positions as they act at the model's input, and as they act inside each layer; at least one is None."""
+    positions: Position | None = POSITIONS.make(spec, where)
+    if isinstance(positions, PositionVectors) and positions.layers == "first":
+        return positions, None
+    return None, positions
+
+
+def tie(output: nn.Linear, embedding: Embedding) -> None:
+    """Let the output be computed with the embedding's own matrix.
+
+    Press and Wolf, 2017, https://arxiv.org/abs/1608.05859
+    """
+    if output.weight.shape != embedding.table.weight.shape:
+        ours, theirs = (list(weight.shape) for weight in (output.weight, embedding.table.weight))
+        raise ConfigError(f"tie: to be one matrix, output {ours} and embedding {theirs} must have the same shape")
+    output.weight = embedding.table.weight

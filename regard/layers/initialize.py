@@ -1,0 +1,29 @@
+"""The weights that a model starts from.
+
+`xavier`: uniform in ±√(6 / (in + out)), so that the variance of signals and gradients is kept from layer to layer.
+Glorot and Bengio, 2010, https://proceedings.mlr.press/v9/glorot10a.html
+`normal`: N(0, std²), with the maps that end a residual branch divided by √branches, as in GPT-2. Radford et al., 2019.
+"""
+
+from torch import nn
+
+
+def xavier(module: nn.Module) -> None:
+    """Xavier matrices and zero biases, in every linear map inside."""
+    for part in module.modules():
+        if isinstance(part, nn.Linear):
+            nn.init.xavier_uniform_(part.weight)
+            _zero_bias(part)
+
+
+def normal(module: nn.Module, std: float, residual: tuple[str, ...] = (), branches: int = 1) -> None:
+    """Normal matrices and zero biases; maps whose names end in one of `residual` are divided by √branches."""
+    for name, part in module.named_modules():
+        if isinstance(part, nn.Linear):
+            nn.init.normal_(part.weight, std=std / branches**0.5 if name.endswith(residual) else std)
+            _zero_bias(part)
+
+
+def _zero_bias(linear: nn.Linear) -> None:
+    if linear.bias is not None:
+        nn.init.zeros_(linear.bias)

@@ -1,0 +1,128 @@
+"""Attention with one head, as recurrent models use it: a state reads from other states.
+
+    a = normalizer(score(W_q query, W_k state_j)),  read = Σ_j a_j W_v state_j
+
+The projections are there if a width is given to project to; else the states are compared and read as they are.
+Bahdanau et al., 2015, https://arxiv.org/abs/1409.0473; Luong et al., 2015, https://arxiv.org/abs/1508.04025
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
+
+import torch
+from jaxtyping import Bool, Float, Int
+from torch import Tensor, nn
+
+from regard.attention.mask import Mask
+from regard.attention.memories.growing import Growing
+from regard.attention.memory import Memory
+from regard.attention.normalizer import NORMALIZERS
+from regard.attention.part import Sizes, positions_of
+from regard.attention.reading import Reading
+from regard.attention.score import SCORES
+from regard.base.errors import ConfigError
+from regard.layers.dropout import check_share
+
+Combine = Literal["tanh", "concatenate"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SingleHead:
+    """What the attention of a recurrent model is made of."""
+
+    score: Annotated[Any, SCORES] = "dot"
+    normalizer: Annotated[Any, NORMALIZERS] = "softmax"
+    width: int | None = None
+    """of queries, keys and values after learned projections; nothing is projected unless it is set"""
+    dropout: float = 0.0
+    """the share of weights left out at random in training"""
+
+    def __post_init__(self) -> None:
+        check_share("attention: dropout", self.dropout)
+        for name, catalog in (("score", SCORES), ("normalizer", NORMALIZERS)):
+            object.__setattr__(self, name, catalog.make(getattr(self, name), f"attention.{name}"))
+
+    def build(self, width: int, source_width: int) -> "Reader":
+        """The layer for queries of `width` that read from states of `source_width`."""
+        return Reader(self, width, source_width)
+
+
+class Reader(nn.Module):
+    """States that query states."""
+
+    def __init__(self, design: SingleHead, width: int, source_width: int) -> None:
+        super().__init__()
+        query_width, key_width = design.width or width, design.width or source_width
+        self.value_width = key_width
+        sizes = Sizes(
+            width=width,
+            heads=1,
+            key_heads=1,
+            query_width=query_width,
+            key_width=key_width,
+            value_width=self.value_width,
+        )
+        self.reading = Reading(design.score.build(sizes), design.normalizer.build(sizes), dropout=design.dropout)
+        if self.reading.score.equal_widths and query_width != key_width:
+            raise ConfigError(
+                f"attention.score: {type(design.score).__name__} compares vectors of one width, but the queries have "
+                f"{query_width} and the keys {key_width}; set attention.width to project both, or use bilinear or "
+                "additive"
+            )
+        self.projections = nn.ModuleDict()
+        if design.width is not None:
+            for name, size in (("query", width), ("key", source_width), ("value", source_width)):
+                self.projections[name] = nn.Linear(size, design.width, bias=False)
+
+    def forward(
+        self,
+        x: Float[Tensor, "batch query width"],
+        source: Float[Tensor, "batch key source_width"],
+        *,
+        keep: Bool[Tensor, "..."] | Mask | None = None,
+        at: Int[Tensor, "query"] | None = None,
+        source_at: Int[Tensor, "key"] | None = None,
+    ) -> Float[Tensor, "batch query value_width"]:
+        """What each state in x finds in the source, where `keep` lets it look."""
+        query, key, value = self._project("query", x), self._project("key", source), self._project("value", source)
+        read: Tensor = self.reading(query, key, value, keep, at, source_at)
+        return read[:, 0]
+
+    def remember(
+        self,
+        source: Float[Tensor, "batch key source_width"],
+        keep: Bool[Tensor, "batch key"] | None = None,
+        memory: Memory | None = None,
+    ) -> Memory:
+        """The source, projected once, to be read as often as needed; added to `memory` if given."""
+        memory = self.start() if memory is None else memory
+        return memory.extend(self._project("key", source), self._project("value", source), keep)
+
+    def start(self) -> Memory:
+        """An empty memory."""
+        return Growing().start(self.reading)
+
+    def read(self, x: Float[Tensor, "batch query width"], memory: Memory) -> Float[Tensor, "batch query value_width"]:
+        """What each state in x finds in the memory; zeros, if nothing was written yet."""
+        if not memory.length:
+            return x.new_zeros(*x.shape[:2], self.value_width)
+        return memory.read(self.reading, self._project("query", x), positions_of(x.shape[1], x))[:, 0]
+
+    def _project(self, name: str, x: Tensor) -> Tensor:
+        return (self.projections[name](x) if name in self.projections else x)[:, None]
+
+
+class Joining(nn.Module):
+    """A state and what it read, as one vector: [state; read], or tanh(W [state; read])."""
+
+    def __init__(self, width: int, read_width: int, combine: Combine) -> None:
+        super().__init__()
+        self.map = nn.Linear(width + read_width, width, bias=False) if combine == "tanh" else None
+        self.width = width if combine == "tanh" else width + read_width
+
+    def forward(
+        self, state: Float[Tensor, "*batch width"], read: Float[Tensor, "*batch read_width"]
+    ) -> Float[Tensor, "*batch joined"]:
+        """The joined vector."""
+        both = torch.cat([state, read], dim=-1)
+        return both if self.map is None else self.map(both).tanh()

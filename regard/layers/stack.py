@@ -1,0 +1,64 @@
+"""Layers on top of each other: an encoder, or a decoder that reads from one."""
+
+from collections.abc import Sequence
+
+from jaxtyping import Bool, Float
+from torch import Tensor, nn
+
+from regard.attention.memory import Memory
+from regard.base.errors import ConfigError
+from regard.layers.block import Block
+
+
+class Stack(nn.Module):
+    """Blocks one after the other; where they normalize before their branches, the sum is normalized at the end."""
+
+    def __init__(self, layers: Sequence[Block], width: int) -> None:
+        super().__init__()
+        if not layers:
+            raise ConfigError("stack: there must be at least 1 layer")
+        self.layers = nn.ModuleList(layers)
+        self.norm = nn.LayerNorm(width) if layers[-1].norm == "before" else nn.Identity()
+
+    @property
+    def blocks(self) -> list[Block]:
+        """The layers, by their type."""
+        return [layer for layer in self.layers if isinstance(layer, Block)]
+
+    def forward(
+        self,
+        x: Float[Tensor, "batch length width"],
+        *,
+        keep: Bool[Tensor, "batch 1 1 length"] | None = None,
+        source: Float[Tensor, "batch source source_width"] | None = None,
+        source_keep: Bool[Tensor, "batch 1 1 source"] | None = None,
+    ) -> Float[Tensor, "batch length output_width"]:
+        """All layers over whole sequences."""
+        for layer in self.blocks:
+            x = layer(x, keep=keep, source=source, source_keep=source_keep)
+        normed: Tensor = self.norm(x)
+        return normed
+
+    def start(self) -> tuple[Memory, ...]:
+        """Each layer's empty memory of the text before."""
+        return tuple(layer.self_attention.start() for layer in self.blocks)
+
+    def remember(
+        self, source: Float[Tensor, "batch source source_width"], keep: Bool[Tensor, "batch source"] | None = None
+    ) -> tuple[Memory, ...]:
+        """Each layer's keys and values of the source, projected once for all steps to come."""
+        return tuple(layer.cross.remember(source, keep) for layer in self.blocks if layer.cross is not None)
+
+    def advance(
+        self,
+        x: Float[Tensor, "rows length width"],
+        memories: tuple[Memory, ...],
+        sources: tuple[Memory, ...] = (),
+        sentences: int = 1,
+    ) -> tuple[Float[Tensor, "rows length output_width"], tuple[Memory, ...]]:
+        """The next positions of a text, and the memories with them in it; `sources` hold so many `sentences`."""
+        after = []
+        for at, layer in enumerate(self.blocks):
+            x, memory = layer.advance(x, memories[at], sources[at] if sources else None, sentences)
+            after.append(memory)
+        return self.norm(x), tuple(after)

@@ -1,0 +1,249 @@
+"""Recurrent encoder and decoder, with or without attention.
+
+    (e_1 … e_S), s_0 = encoder(source)                        the encoder's last state starts the decoder
+    c_t = attention(query, e_1 … e_S)                         query = s_{t-1} (previous) or s_t (current)
+    s_t = cell([y_{t-1}; …], s_{t-1})                         … = c, where it enters the step; o_{t-1}, where it is fed
+    o_t = s_t, [s_t; c_t] or tanh(W [s_t; c_t])               where c_t enters the output
+    P(y_t) = softmax(W_o o_t + b)
+
+Without attention: Sutskever et al., 2014, https://arxiv.org/abs/1409.3215, where all of the source must pass through
+one vector. Previous state, into the step: Bahdanau et al., 2015, https://arxiv.org/abs/1409.0473. Current state, into
+the output, fed to the next step: Luong et al., 2015, https://arxiv.org/abs/1508.04025
+"""
+
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, Literal, Self
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from regard.attention.masks.padding import Padding
+from regard.attention.memory import Memory
+from regard.attention.part import positions_of
+from regard.base.errors import ConfigError
+from regard.layers.dropout import Dropout
+from regard.layers.embedding import Embedding, tie
+from regard.layers.reader import Combine, Joining, SingleHead
+from regard.layers.recurrent import Bridge, Cell, Directions, Recurrent, States
+from regard.models.model import Design, Model, State, fitting, given, weights_in
+
+Query = Literal["previous", "current"]
+Context = Literal["step", "output", "both"]
+Feeding = Literal["nothing", "output"]
+Tie = Literal["none", "target", "all"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Seq2seq(Design):
+    """What a recurrent encoder-decoder is made of."""
+
+    cell: Cell = "gru"
+    width: int = 256
+    """of the decoder's states"""
+    embedding: int | None = None
+    """the width of the tokens' vectors; as `width` unless set"""
+    encoder_width: int | None = None
+    """of the encoder's states, both directions together; as `width` unless set"""
+    encoder_layers: int = 1
+    decoder_layers: int = 1
+    directions: Directions = "both"
+    """in which the encoder reads"""
+    attention: SingleHead | None = field(default_factory=SingleHead)
+    """None: the decoder knows of the source what its first state holds"""
+    query: Query = "current"
+    """whether the decoder attends with its state before or after the step"""
+    context: Context = "output"
+    """where what was read goes: into the recurrent step, joined to the state at the output, or both"""
+    combine: Combine = "tanh"
+    """how state and context are joined at the output"""
+    feeding: Feeding = "nothing"
+    """what of the last step is fed into the next beside the token"""
+    tie: Tie = "none"
+    """which embeddings are one matrix with the output's: none, the target's, or the source's and the target's"""
+    dropout: float = 0.0
+    """of embeddings, between layers and before the output"""
+
+    presets: ClassVar[dict[str, dict[str, Any]]] = {
+        "bahdanau": {
+            "width": 1000, "embedding": 620, "encoder_width": 2000, "attention": {"score": "additive"},
+            "query": "previous", "context": "both",
+        },
+        "luong": {
+            "cell": "lstm", "width": 1000, "encoder_layers": 4, "decoder_layers": 4, "directions": "one",
+            "attention": {"score": "bilinear"}, "feeding": "output", "dropout": 0.2,
+        },
+        "dates": {"width": 128, "embedding": 64, "attention": {"score": "bilinear"}, "dropout": 0.1},
+        "small": {"cell": "lstm", "width": 256, "attention": {"score": "bilinear"}, "dropout": 0.3},
+    }  # fmt: skip
+
+    def build(self, source_vocabulary: int, target_vocabulary: int) -> "Seq2seqModel":
+        return Seq2seqModel(self, source_vocabulary, target_vocabulary)
+
+    def training_flops(
+        self,
+        source_tokens: float,
+        target_tokens: float,
+        source_vocabulary: int,
+        target_vocabulary: int,
+        *,
+        length: float = 30.0,
+        utilization: float = 1.0,
+    ) -> float:
+        with torch.device("meta"):
+            model = self.build(source_vocabulary, target_vocabulary)
+        reader = model.decoder.cross
+        pairs = 0 if reader is None else 2 * reader.value_width * length
+        of_target = weights_in(model.decoder, model.output) + pairs
+        return 6 * (weights_in(model.encoder) * source_tokens + of_target * target_tokens) / utilization
+
+
+@dataclass(frozen=True, kw_only=True)
+class Carried(State):
+    """The decoder's states, what it read last and what it fed back, a row each; the source, a sentence each."""
+
+    states: States
+    read: Float[Tensor, "rows read_width"] | None = None
+    fed: Float[Tensor, "rows output_width"] | None = None
+    source: Memory | None = None
+
+    def pick_rows(self, rows: Tensor) -> Self:
+        read, fed = (None if vector is None else vector[rows] for vector in (self.read, self.fed))
+        return replace(self, states=tuple(state[:, rows] for state in self.states), read=read, fed=fed)
+
+    def pick_sentences(self, sentences: Tensor) -> Self:
+        return replace(self, source=None if self.source is None else self.source.reorder(sentences))
+
+
+class Decoder(nn.Module):
+    """The cells, their attention, and how both make an output."""
+
+    def __init__(self, design: Seq2seq, embedding: int, source_width: int) -> None:
+        super().__init__()
+        self.query, self.context, self.feeding = design.query, design.context, design.feeding
+        self.cross = None if design.attention is None else design.attention.build(design.width, source_width)
+        read_width = 0 if self.cross is None else self.cross.value_width
+        joins = self.cross is not None and design.context != "step"
+        self.joining = Joining(design.width, read_width, design.combine) if joins else None
+        self.width = design.width if self.joining is None else self.joining.width
+        input_width = embedding + (0 if design.context == "output" else read_width)
+        input_width += 0 if design.feeding == "nothing" else self.width
+        self.rnn = Recurrent(design.cell, input_width, design.width, design.decoder_layers, dropout=design.dropout)
+        self.read_width = read_width
+
+    @property
+    def at_once(self) -> bool:
+        """Whether no step waits for what another one read."""
+        return self.feeding == "nothing" and (self.cross is None or self.context == "output")
+
+    def start(self, states: States, source: Memory | None) -> Carried:
+        """Before the first step nothing was read, and nothing is fed."""
+        rows = states[0].shape[1]
+        read = None if self.cross is None or self.context == "output" else states[0].new_zeros(rows, self.read_width)
+        fed = None if self.feeding == "nothing" else states[0].new_zeros(rows, self.width)
+        return Carried(sentences=rows, states=states, read=read, fed=fed, source=source)
+
+    def forward(
+        self, x: Float[Tensor, "batch target embedding"], before: Carried
+    ) -> Float[Tensor, "batch target width"]:
+        """The outputs of all steps, given all inputs."""
+        if not self.at_once:
+            outputs = []
+            for token in x.unbind(1):
+                output, before = self.advance(token, before)
+                outputs.append(output)
+            return torch.stack(outputs, dim=1)
+        states, _ = self.rnn(x, before.states)
+        if self.cross is None or self.joining is None or before.source is None:
+            return states
+        query = states
+        if self.query == "previous":
+            query = torch.cat([before.states[0][-1][:, None], states[:, :-1]], dim=1)
+        return self.joining(states, self.cross.read(query, before.source))
+
+    def advance(
+        self, x: Float[Tensor, "rows embedding"], before: Carried
+    ) -> tuple[Float[Tensor, "rows width"], Carried]:
+        """One step."""
+        read = self._read(before.states[0][-1], before) if self.query == "previous" else before.read
+        inputs = [x]
+        if read is not None and self.context != "output":
+            inputs.append(read)
+        if before.fed is not None:
+            inputs.append(before.fed)
+        top, states = self.rnn(torch.cat(inputs, dim=-1)[:, None], before.states)
+        output = top[:, 0]
+        if self.query == "current":
+            read = self._read(output, before)
+        if self.joining is not None and read is not None:
+            output = self.joining(output, read)
+        after = replace(
+            before,
+            states=states,
+            read=None if self.context == "output" else read,
+            fed=None if self.feeding == "nothing" else output,
+        )
+        return output, after
+
+    def _read(self, query: Tensor, before: Carried) -> Tensor | None:
+        """The rows of a sentence are so many queries to its one source, which therefore need not be copied."""
+        if self.cross is None or before.source is None:
+            return None
+        rows, width = query.shape
+        return self.cross.read(query.reshape(before.sentences, -1, width), before.source).reshape(rows, -1)
+
+
+class Seq2seqModel(Model):
+    """Encoder, decoder and what is around them."""
+
+    def __init__(self, design: Seq2seq, source_vocabulary: int, target_vocabulary: int) -> None:
+        super().__init__()
+        if design.tie == "all" and source_vocabulary != target_vocabulary:
+            raise ConfigError(
+                "seq2seq.tie: 'all' makes one matrix of the embeddings of both languages, so they must share one "
+                f"vocabulary, but have {source_vocabulary} and {target_vocabulary} entries; use 'target' or 'none'"
+            )
+        embedding, encoder_width = design.embedding or design.width, design.encoder_width or design.width
+        self.source, self.target = (
+            Embedding(size, embedding, dropout=design.dropout) for size in (source_vocabulary, target_vocabulary)
+        )
+        self.encoder = Recurrent(
+            design.cell, embedding, encoder_width, design.encoder_layers, design.directions, design.dropout
+        )
+        self.decoder = Decoder(design, embedding, encoder_width)
+        self.bridge = Bridge(self.encoder, self.decoder.rnn)
+        self.dropout = Dropout(design.dropout)
+        self.output = nn.Linear(self.decoder.width, target_vocabulary)
+        if design.tie != "none":
+            tie(self.output, self.target)
+        if design.tie == "all":
+            self.source.table = self.target.table
+
+    def hidden(
+        self,
+        source: Int[Tensor, "batch source"] | None,
+        source_lengths: Int[Tensor, "batch"] | None,
+        target: Int[Tensor, "batch target"],
+        target_lengths: Int[Tensor, "batch"],
+    ) -> Float[Tensor, "batch target width"]:
+        before = self.start(source, source_lengths)
+        decoded: Tensor = self.dropout(self.decoder(self.target(target), before))
+        return decoded
+
+    def start(
+        self,
+        source: Int[Tensor, "sentences source"] | None,
+        source_lengths: Int[Tensor, "sentences"] | None,
+        rows: int = 1,
+    ) -> Carried:
+        source, lengths = given(source, source_lengths)
+        at = positions_of(source.shape[1], source)
+        encoded, final = self.encoder(self.source(source), lengths=lengths)
+        reader = self.decoder.cross
+        memory = None if reader is None else reader.remember(encoded, Padding(lengths)(at[:1], at)[:, 0, 0])
+        return self.decoder.start(self.bridge(final), memory)
+
+    def step(self, token: Int[Tensor, "rows"], state: State) -> tuple[Float[Tensor, "rows vocabulary"], Carried]:
+        before = fitting(state, Carried, token)
+        hidden, after = self.decoder.advance(self.target(token[:, None])[:, 0], before)
+        return self.output(self.dropout(hidden)), after

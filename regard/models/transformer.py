@@ -1,0 +1,186 @@
+"""The Transformer: an encoder and a decoder of attention and feed-forward layers, nothing recurrent.
+
+    encoder: x ← block(x), each position seeing the whole source
+    decoder: y ← block(y, x), each position seeing the target before it and the whole source
+    P(next token) = softmax(W y)
+
+Vaswani et al., Attention Is All You Need, 2017, https://arxiv.org/abs/1706.03762
+"""
+
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar, Literal
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from regard.attention.masks.causal import Causal
+from regard.attention.masks.padding import Padding
+from regard.attention.multihead import Attention
+from regard.attention.normalizer import NORMALIZERS
+from regard.attention.part import positions_of
+from regard.attention.position import POSITIONS
+from regard.attention.score import SCORES
+from regard.base.errors import ConfigError
+from regard.layers.block import Block, Norm
+from regard.layers.embedding import Embedding, split_positions, tie
+from regard.layers.feedforward import Activation
+from regard.layers.stack import Stack
+from regard.models.model import Design, LayerState, Model, State, fitting, given, weights_in
+
+Tie = Literal["none", "target", "all"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Transformer(Design):
+    """What an encoder-decoder Transformer is made of.
+
+    | preset | layers | width | feed-forward | heads | dropout | from                                          |
+    |--------|--------|-------|--------------|-------|---------|-----------------------------------------------|
+    | tiny   | 4 + 4  | 128   | 256          | 4     | 0.3     | Wu et al., 2021, for Multi30k, 2105.14462     |
+    | small  | 6 + 6  | 512   | 1024         | 4     | 0.3     | fairseq's transformer_iwslt_de_en             |
+    | base   | 6 + 6  | 512   | 2048         | 8     | 0.1     | Vaswani et al., 2017                          |
+    | big    | 6 + 6  | 1024  | 4096         | 16    | 0.3     | Vaswani et al., 2017                          |
+    """
+
+    encoder_layers: int = 6
+    decoder_layers: int = 6
+    width: int = 512
+    feedforward: int = 2048
+    heads: int = 8
+    key_heads: int | None = None
+    """key and value heads, each shared by several query heads; as many as heads unless set"""
+    norm: Norm = "before"
+    """where the layers normalize: before each branch, or after it as in the paper"""
+    positions: Annotated[Any, POSITIONS] = "sinusoidal"
+    """None: the order is not seen, save through the causal mask"""
+    score: Annotated[Any, SCORES] = "scaled_dot"
+    normalizer: Annotated[Any, NORMALIZERS] = "softmax"
+    activation: Activation = "relu"
+    tie: Tie = "all"
+    """which embeddings are one matrix with the output's: none, the target's, or the source's and the target's"""
+    dropout: float = 0.1
+    """of embeddings and of each branch"""
+    attention_dropout: float = 0.0
+    feedforward_dropout: float = 0.0
+
+    presets: ClassVar[dict[str, dict[str, Any]]] = {
+        "tiny": {
+            "encoder_layers": 4, "decoder_layers": 4, "width": 128, "feedforward": 256, "heads": 4, "dropout": 0.3,
+        },
+        "small": {"width": 512, "feedforward": 1024, "heads": 4, "dropout": 0.3},
+        "base": {"norm": "after", "width": 512, "feedforward": 2048, "heads": 8, "dropout": 0.1},
+        "big": {"norm": "after", "width": 1024, "feedforward": 4096, "heads": 16, "dropout": 0.3},
+    }  # fmt: skip
+
+    def build(self, source_vocabulary: int, target_vocabulary: int) -> "TransformerModel":
+        return TransformerModel(self, source_vocabulary, target_vocabulary)
+
+    def training_flops(
+        self,
+        source_tokens: float,
+        target_tokens: float,
+        source_vocabulary: int,
+        target_vocabulary: int,
+        *,
+        length: float = 30.0,
+        utilization: float = 1.0,
+    ) -> float:
+        with torch.device("meta"):
+            model = self.build(source_vocabulary, target_vocabulary)
+        projected = [layer.cross.projections.source for layer in model.decoder.blocks if layer.cross is not None]
+        of_source = weights_in(model.encoder, *projected)
+        of_target = weights_in(model.decoder, model.output) - weights_in(*projected)
+        pairs = 2 * self.width * length  # of logits and of reading, a query's multiplications in one layer
+        source = of_source + pairs * self.encoder_layers
+        target = of_target + pairs * self.decoder_layers * 1.5  # half of its own past, all of the source
+        return 6 * (source * source_tokens + target * target_tokens) / utilization
+
+    def attention(self, **changes: Any) -> Attention:
+        """The attention of each layer, without mask and positions unless they are given."""
+        return Attention(
+            heads=self.heads,
+            key_heads=self.key_heads,
+            score=self.score,
+            normalizer=self.normalizer,
+            dropout=self.attention_dropout,
+            **changes,
+        )
+
+    def blocks(self, layers: int, attention: Attention, cross: Attention | None = None) -> Stack:
+        """So many layers."""
+        made = [
+            Block(
+                self.width,
+                attention=attention,
+                cross=cross,
+                feedforward=self.feedforward,
+                activation=self.activation,
+                norm=self.norm,
+                dropout=self.dropout,
+                feedforward_dropout=self.feedforward_dropout,
+            )
+            for _ in range(layers)
+        ]
+        return Stack(made, self.width)
+
+
+class TransformerModel(Model):
+    """Encoder, decoder and what is around them."""
+
+    def __init__(self, design: Transformer, source_vocabulary: int, target_vocabulary: int) -> None:
+        super().__init__()
+        if design.tie == "all" and source_vocabulary != target_vocabulary:
+            raise ConfigError(
+                "transformer.tie: 'all' makes one matrix of the embeddings of both languages, so they must share one "
+                f"vocabulary, but have {source_vocabulary} and {target_vocabulary} entries; use 'target' or 'none'"
+            )
+        first, every = split_positions(design.positions, "transformer.positions")
+        self.source, self.target = (
+            Embedding(size, design.width, scale=design.width**0.5, positions=first, dropout=design.dropout)
+            for size in (source_vocabulary, target_vocabulary)
+        )
+        self.encoder = design.blocks(design.encoder_layers, design.attention(positions=every))
+        causal = design.attention(positions=every, mask=Causal())
+        self.decoder = design.blocks(design.decoder_layers, causal, design.attention())
+        self.output = nn.Linear(design.width, target_vocabulary, bias=False)
+        nn.init.normal_(self.output.weight, std=design.width**-0.5)
+        if design.tie != "none":
+            tie(self.output, self.target)
+        if design.tie == "all":
+            self.source.table = self.target.table
+
+    def encode(
+        self, source: Int[Tensor, "batch source"], lengths: Int[Tensor, "batch"]
+    ) -> tuple[Float[Tensor, "batch source width"], Tensor]:
+        """What the encoder makes of the source, and where it is not padding, [batch, 1, 1, source]."""
+        at = positions_of(source.shape[1], source)
+        keep = Padding(lengths)(at[:1], at)
+        return self.encoder(self.source(source), keep=keep), keep
+
+    def hidden(
+        self,
+        source: Int[Tensor, "batch source"] | None,
+        source_lengths: Int[Tensor, "batch"] | None,
+        target: Int[Tensor, "batch target"],
+        target_lengths: Int[Tensor, "batch"],
+    ) -> Float[Tensor, "batch target width"]:
+        encoded, keep = self.encode(*given(source, source_lengths))
+        decoded: Tensor = self.decoder(self.target(target), source=encoded, source_keep=keep)
+        return decoded
+
+    def start(
+        self,
+        source: Int[Tensor, "sentences source"] | None,
+        source_lengths: Int[Tensor, "sentences"] | None,
+        rows: int = 1,
+    ) -> LayerState:
+        encoded, keep = self.encode(*given(source, source_lengths))
+        sources = self.decoder.remember(encoded, keep[:, 0, 0])
+        return LayerState(sentences=len(encoded), memories=self.decoder.start(), sources=sources)
+
+    def step(self, token: Int[Tensor, "rows"], state: State) -> tuple[Float[Tensor, "rows vocabulary"], LayerState]:
+        before = fitting(state, LayerState, token)
+        x = self.target(token[:, None], first=before.length)
+        x, memories = self.decoder.advance(x, before.memories, before.sources, before.sentences)
+        return self.output(x[:, 0]), replace(before, length=before.length + 1, memories=memories)

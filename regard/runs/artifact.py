@@ -1,0 +1,133 @@
+"""The one file to hand on: weights as tensors; settings, tokenizers and what else was learned as texts beside them.
+
+save_artifact("de-en.safetensors", Artifact(config=…, weights=model.state_dict(), …))
+model = load_artifact("de-en.safetensors").model()
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+import torch
+from torch import Tensor
+
+from regard.base.config import from_dict
+from regard.base.errors import RegardError
+from regard.models.model import MODELS, Design, Model
+from regard.runs.tensors import read_tensors, write_tensors
+
+KIND = "regard model"
+VERSION = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Artifact:
+    """Everything that a trained model needs in order to be used.
+
+    `config` is the resolved tree of settings; its `model` table names the design. `vocabularies` are the sizes of the
+    source's (0 where there is no source) and the target's. `tokenizers` are texts in the `tokenizer.json` format,
+    by side. `extras` is what was chosen or counted after training, such as alignment heads or a shortlist.
+    """
+
+    config: Mapping[str, Any]
+    vocabularies: tuple[int, int]
+    weights: Mapping[str, Tensor] = field(default_factory=dict)
+    tokenizers: Mapping[str, str] = field(default_factory=dict)
+    extras: Mapping[str, Any] = field(default_factory=dict)
+    name: str = field(default="the model", compare=False)
+    """what errors call it: the file that it was read from"""
+
+    def with_weights(self, weights: Mapping[str, Tensor]) -> Self:
+        """The same but for its weights."""
+        return replace(self, weights=weights)
+
+    def with_extras(self, **extras: Any) -> Self:
+        """The same with more extras, or with others in their place."""
+        return replace(self, extras={**self.extras, **extras})
+
+    def design(self) -> Design:
+        """The settings of the model."""
+        if "model" not in self.config:
+            raise RegardError(f"{self.name}: its config has no table 'model'")
+        design: Design = from_dict({"model": self.config["model"]}, _Config).model
+        return design
+
+    def model(self) -> Model:
+        """The model with its weights, ready to be used; no random number of the caller is spent on it."""
+        with torch.random.fork_rng():
+            model = self.design().build(*self.vocabularies)
+        load_weights(model, self.weights, self.name)
+        return model.eval()
+
+
+@dataclass(frozen=True)
+class _Config:
+    model: Annotated[Any, MODELS]
+
+
+def save_artifact(path: str | Path, artifact: Artifact) -> None:
+    """Write a model as one file, or leave what was there. Equal models give equal bytes."""
+    weights, tied = split_ties(artifact.weights)
+    texts = {"kind": KIND, "version": str(VERSION)}
+    parts = {"vocabularies": list(artifact.vocabularies), "tied": tied, "extras": artifact.extras}
+    for name, part in (parts | {"config": artifact.config, "tokenizers": artifact.tokenizers}).items():
+        texts[name] = json.dumps(part, sort_keys=True, ensure_ascii=False)
+    write_tensors(path, weights, texts)
+
+
+def load_artifact(path: str | Path) -> Artifact:
+    """Read a model; a file that is no whole model of ours is refused with a sentence that says what it is."""
+    tensors, texts = read_tensors(path)
+    check_kind(path, texts, KIND, VERSION)
+    try:
+        parts = {name: json.loads(texts[name]) for name in ("config", "vocabularies", "tokenizers", "extras", "tied")}
+    except (KeyError, json.JSONDecodeError) as error:
+        raise RegardError(f"{path}: the metadata of the model cannot be read: {error}") from error
+    tied, (source, target) = parts.pop("tied"), parts.pop("vocabularies")
+    weights = tensors | {name: tensors[first] for name, first in tied.items()}
+    return Artifact(**parts, vocabularies=(source, target), weights=weights, name=str(path))
+
+
+def check_kind(path: str | Path, texts: Mapping[str, str], kind: str, version: int) -> None:
+    """The file is of the given kind and of a version that can be read, or an error says what it is instead."""
+    found, written = texts.get("kind"), texts.get("version", "")
+    if found is None:
+        raise RegardError(f"{path}: a safetensors file, but not a {kind}")
+    if found != kind:
+        raise RegardError(f"{path}: this is a {found}, not a {kind}")
+    if written != str(version):
+        newer = written.isdigit() and int(written) > version
+        cure = "update Regard" if newer else "write it again with this version"
+        raise RegardError(f"{path}: written in format {written}, but this Regard reads format {version}; {cure}")
+
+
+def split_ties(weights: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """Every tensor once, and for each further name of a tensor its first name."""
+    firsts: dict[tuple[Any, ...], str] = {}
+    once: dict[str, Tensor] = {}
+    tied: dict[str, str] = {}
+    for name in sorted(weights):
+        tensor = weights[name]
+        place = (tensor.device, tensor.data_ptr(), tensor.dtype, tensor.shape, tensor.stride())
+        first = firsts.setdefault(place, name) if tensor.numel() else name
+        if first == name:
+            once[name] = tensor
+        else:
+            tied[name] = first
+    return once, tied
+
+
+def load_weights(model: torch.nn.Module, weights: Mapping[str, Tensor], name: str = "the weights") -> None:
+    """Copy weights into a model of the same names and shapes, or say the first difference."""
+    own = model.state_dict()
+    for missing in sorted(own.keys() - weights.keys()):
+        raise RegardError(f"{name}: has no tensor '{missing}', which the model needs")
+    for surplus in sorted(weights.keys() - own.keys()):
+        raise RegardError(f"{name}: has a tensor '{surplus}', which the model does not know")
+    for key, tensor in own.items():
+        if tensor.shape != weights[key].shape:
+            found, wanted = tuple(weights[key].shape), tuple(tensor.shape)
+            raise RegardError(f"{name}: the tensor '{key}' has shape {found}, but the model needs {wanted}")
+    model.load_state_dict(dict(weights))

@@ -1,0 +1,107 @@
+"""A training run at one step, as a file that is complete or absent, and the few of them that are kept.
+
+A checkpoint holds whatever the trainer needs in order to go on as if nothing had happened: tensors, and a state that
+JSON can hold. One that was damaged on the disk is noticed, named, and passed over in favor of the one before it.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from regard.base.errors import RegardError
+from regard.base.files import unwritable
+from regard.runs.artifact import check_kind
+from regard.runs.tensors import read_tensors, read_texts, write_tensors
+
+KIND = "training checkpoint"
+VERSION = 1
+_NAME = re.compile(r"step-(\d+)\.safetensors")
+_TEMPORARY = re.compile(r"\.step-\d+\.safetensors\..+\.tmp")
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """What there was after so many steps."""
+
+    step: int
+    tensors: Mapping[str, Tensor]
+    state: Mapping[str, Any]
+
+    def part(self, prefix: str) -> dict[str, Tensor]:
+        """The tensors whose names begin with `prefix` and a dot, without it."""
+        start = f"{prefix}."
+        return {name.removeprefix(start): tensor for name, tensor in self.tensors.items() if name.startswith(start)}
+
+
+@dataclass(frozen=True)
+class Checkpoints:
+    """A folder of checkpoints, one file for each step that is kept."""
+
+    folder: Path
+
+    def path(self, step: int) -> Path:
+        """The file of a step."""
+        return self.folder / f"step-{step:08d}.safetensors"
+
+    def steps(self) -> list[int]:
+        """The steps that there are files of, in order."""
+        found = (_NAME.fullmatch(path.name) for path in self._files())
+        return sorted(int(match[1]) for match in found if match)
+
+    def write(self, checkpoint: Checkpoint) -> None:
+        """Add a checkpoint; until it is complete, nothing else changes."""
+        texts = {"kind": KIND, "version": str(VERSION), "step": str(checkpoint.step)}
+        texts["state"] = json.dumps(checkpoint.state, sort_keys=True)
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise unwritable(self.folder, error) from error
+        write_tensors(self.path(checkpoint.step), checkpoint.tensors, texts)
+
+    def read(self, step: int) -> Checkpoint:
+        """The checkpoint of a step, or an error that says what is wrong with its file."""
+        path = self.path(step)
+        tensors, texts = read_tensors(path)
+        state = _state(path, texts)
+        if texts["step"] != str(step):
+            raise RegardError(f"{path}: this is the checkpoint of step {texts['step']}; its file was renamed")
+        return Checkpoint(step, tensors, state)
+
+    def state(self, step: int) -> dict[str, Any]:
+        """The state alone, without a look at the tensors."""
+        return _state(self.path(step), read_texts(self.path(step)))
+
+    def newest_first(self, warn: Callable[[str], None]) -> Iterator[Checkpoint]:
+        """The checkpoints that are whole, the latest first; for each that is not, a warning names it."""
+        for step in reversed(self.steps()):
+            try:
+                checkpoint = self.read(step)
+            except RegardError as error:
+                warn(f"{error}; the checkpoint before it is used")
+                continue
+            yield checkpoint
+
+    def keep(self, steps: Iterable[int]) -> None:
+        """Delete all files but those of the given steps, and what an interrupted writer left behind."""
+        wanted = {self.path(step).name for step in steps}
+        for path in self._files():
+            ours = _NAME.fullmatch(path.name) or _TEMPORARY.fullmatch(path.name)
+            if ours and path.name not in wanted:
+                path.unlink(missing_ok=True)
+
+    def _files(self) -> list[Path]:
+        return list(self.folder.iterdir()) if self.folder.is_dir() else []
+
+
+def _state(path: Path, texts: Mapping[str, str]) -> dict[str, Any]:
+    check_kind(path, texts, KIND, VERSION)
+    try:
+        state: dict[str, Any] = json.loads(texts["state"])
+    except (KeyError, json.JSONDecodeError) as error:
+        raise RegardError(f"{path}: the state of the training cannot be read: {error}") from error
+    return state

@@ -1,0 +1,145 @@
+"""The folder of one run: its settings, log, checkpoints, curves and model; one training at a time writes there.
+
+runs/NAME/run.toml              the resolved settings
+runs/NAME/log.jsonl             what happened
+runs/NAME/checkpoints/          where to go on
+runs/NAME/snapshots/            the weights at the best validations
+runs/NAME/curves.png            the log as a picture
+runs/NAME/model.safetensors     the one file to hand on
+"""
+
+import os
+import sys
+import tomllib
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from regard.base.errors import RegardError
+from regard.base.files import read_text, unwritable, write_text
+from regard.runs.checkpoint import Checkpoints
+from regard.runs.log import Log
+
+if sys.platform != "win32":
+    import fcntl
+
+_UNSET = "not set"
+
+
+@dataclass(frozen=True)
+class RunFolder:
+    """Where everything of a run lies."""
+
+    path: Path
+
+    @property
+    def config(self) -> Path:
+        """The resolved settings."""
+        return self.path / "run.toml"
+
+    @property
+    def log(self) -> Log:
+        """What happened."""
+        return Log(self.path / "log.jsonl")
+
+    @property
+    def checkpoints(self) -> Checkpoints:
+        """Where to go on."""
+        return Checkpoints(self.path / "checkpoints")
+
+    @property
+    def snapshots(self) -> Checkpoints:
+        """Weights alone, of the validations that may become the model."""
+        return Checkpoints(self.path / "snapshots")
+
+    @property
+    def curves(self) -> Path:
+        """The log as a picture."""
+        return self.path / "curves.png"
+
+    @property
+    def model(self) -> Path:
+        """The one file to hand on."""
+        return self.path / "model.safetensors"
+
+
+@contextmanager
+def open_run(path: str | Path, config: str, free: Collection[str] = ()) -> Iterator[RunFolder]:
+    """The folder of the run with these settings (as TOML), made if need be, and for this process alone.
+
+    A folder that was made with other settings is refused, except where only those named in `free`, such as
+    `training.steps`, differ; these take their new values.
+    """
+    folder = RunFolder(Path(path))
+    try:
+        folder.path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise unwritable(folder.path, error) from error
+    with _locked(folder.path):
+        for unfinished in folder.path.glob(".*.tmp"):
+            unfinished.unlink(missing_ok=True)
+        if folder.config.exists():
+            _refuse_other_settings(folder, config, free)
+        if not folder.config.exists() or read_text(folder.config) != config:
+            write_text(folder.config, config)
+        yield folder
+
+
+@contextmanager
+def _locked(path: Path) -> Iterator[None]:
+    """The system lets go of the lock when the process ends, however it ends; so there are no stale locks."""
+    if sys.platform == "win32":
+        yield
+        return
+    file = path / "lock"
+    try:
+        handle = os.open(file, os.O_RDWR | os.O_CREAT, 0o644)
+    except OSError as error:
+        raise unwritable(file, error) from error
+    try:
+        _take(handle, path)
+        yield
+    finally:
+        os.close(handle)
+
+
+def _take(handle: int, path: Path) -> None:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        owner = os.read(handle, 32).decode().strip()
+        raise RegardError(
+            f"{path}: another training (process {owner}) is writing this run; wait for it or choose another name"
+        ) from error
+    os.ftruncate(handle, 0)
+    os.write(handle, f"{os.getpid()}\n".encode())
+
+
+def _refuse_other_settings(folder: RunFolder, config: str, free: Collection[str]) -> None:
+    try:
+        before = tomllib.loads(read_text(folder.config))
+    except tomllib.TOMLDecodeError as error:
+        raise RegardError(f"{folder.config}: not valid TOML: {error}; delete the folder to start anew") from error
+    for setting, old, new in _differences(before, tomllib.loads(config)):
+        if setting not in free:
+            raise RegardError(
+                f"{folder.path}: this run was made with other settings: {setting} was {old}, and is now {new}; "
+                f"set it back, choose another name, or delete the folder to start anew"
+            )
+
+
+def _differences(old: Mapping[str, Any], new: Mapping[str, Any], where: str = "") -> Iterator[tuple[str, str, str]]:
+    for name in dict.fromkeys([*new, *old]):
+        path, before, after = f"{where}{name}", old.get(name, _UNSET), new.get(name, _UNSET)
+        if isinstance(before, dict) or isinstance(after, dict):
+            before, after = ({} if value is _UNSET else value for value in (before, after))
+        if isinstance(before, dict) and isinstance(after, dict):
+            yield from _differences(before, after, f"{path}.")
+        elif before != after:
+            yield path, _spell(before), _spell(after)
+
+
+def _spell(value: Any) -> str:
+    return value if value is _UNSET else repr(value)

@@ -1,0 +1,106 @@
+"""Tensors and texts in one safetensors file: complete or absent, checked when read, equal bytes for equal content.
+
+The format is eight bytes with the header's length, the header as JSON, then the tensors' bytes. It is written here
+rather than by the library because the library orders the texts at random and builds the whole file in memory first.
+"""
+
+import hashlib
+import json
+import struct
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+
+from regard.base.errors import RegardError
+from regard.base.files import replacing, unreadable
+
+CHECKSUM = "checksum"
+_ALIGNMENT = 8
+_NAMES = {
+    torch.float64: "F64",
+    torch.float32: "F32",
+    torch.float16: "F16",
+    torch.bfloat16: "BF16",
+    torch.int64: "I64",
+    torch.int32: "I32",
+    torch.int16: "I16",
+    torch.int8: "I8",
+    torch.uint8: "U8",
+    torch.bool: "BOOL",
+}
+
+
+class DamagedError(RegardError):
+    """A file's bytes are not those that were written."""
+
+
+def write_tensors(path: str | Path, tensors: Mapping[str, Tensor], texts: Mapping[str, str]) -> None:
+    """Write tensors and texts as one file with a checksum, or leave what was there."""
+    # Wide elements first, so that every tensor begins at a multiple of its element's size.
+    names = sorted(tensors, key=lambda name: (-tensors[name].element_size(), name))
+    local = {name: tensors[name].detach().to("cpu").contiguous() for name in names}
+    header: dict[str, Any] = {"__metadata__": {**texts, CHECKSUM: _checksum(local, texts)}}
+    end = 0
+    for name, tensor in local.items():
+        start, end = end, end + tensor.numel() * tensor.element_size()
+        header[name] = {"dtype": _NAMES[tensor.dtype], "shape": list(tensor.shape), "data_offsets": [start, end]}
+    written = json.dumps(header, sort_keys=True, separators=(",", ":")).encode()
+    written += b" " * (-len(written) % _ALIGNMENT)
+    with replacing(path) as file:
+        file.write(struct.pack("<Q", len(written)) + written)
+        for tensor in local.values():
+            file.write(_bytes(tensor))
+
+
+def read_tensors(path: str | Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """What `write_tensors` wrote, byte for byte."""
+    with _opened(path) as file:
+        texts = dict(file.metadata() or {})
+        tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  it is no mapping
+    expected = texts.pop(CHECKSUM, None)
+    if expected is None:
+        raise RegardError(f"{path}: a safetensors file, but not one that Regard wrote: its metadata has no checksum")
+    if expected != _checksum(tensors, texts):
+        raise DamagedError(f"{path}: the file is damaged: its content does not match its checksum")
+    return tensors, texts
+
+
+def read_texts(path: str | Path) -> dict[str, str]:
+    """The texts alone, without a look at the tensors."""
+    with _opened(path) as file:
+        texts = dict(file.metadata() or {})
+    texts.pop(CHECKSUM, None)
+    return texts
+
+
+def _opened(path: str | Path) -> Any:
+    try:
+        if Path(path).stat().st_size == 0:
+            raise DamagedError(f"{path}: the file is empty")
+        return safe_open(path, framework="pt")
+    except SafetensorError as error:
+        raise DamagedError(f"{path}: not a whole safetensors file ({error})") from error
+    except OSError as error:
+        raise unreadable(path, error) from error
+
+
+def _checksum(tensors: Mapping[str, Tensor], texts: Mapping[str, str]) -> str:
+    total = hashlib.sha256()
+    for part in _content(tensors, texts):
+        total.update(part)
+    return total.hexdigest()
+
+
+def _content(tensors: Mapping[str, Tensor], texts: Mapping[str, str]) -> Iterator[bytes | memoryview]:
+    shapes = {name: [_NAMES.get(tensor.dtype), *tensor.shape] for name, tensor in tensors.items()}
+    yield json.dumps([dict(texts), shapes], sort_keys=True).encode()
+    for name in sorted(tensors):
+        yield _bytes(tensors[name])
+
+
+def _bytes(tensor: Tensor) -> memoryview:
+    return tensor.reshape(-1).view(torch.uint8).numpy().data

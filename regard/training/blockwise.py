@@ -1,0 +1,128 @@
+r"""The label-smoothed cross-entropy and its gradients without ever holding all logits.
+
+With z = W h + b and s = Σ_v z_v = h · Σ_v W_v + Σ_v b_v, a token's loss and its gradient by the logits are
+
+    loss = lse(z) - (1 - ε) z_target - ε s / V
+    ∂loss/∂z = softmax(z) - (1 - ε) onehot(target) - ε / V
+
+The gradient follows from the softmax alone. So each block of rows gives its part of the loss and of the gradients by
+h, W and b in the forward pass, in one buffer that the next block uses again; the term ε / V, the same for all logits,
+is added at the end. As in Liger Kernel, Hsu et al., 2024, https://arxiv.org/abs/2410.10989, section 3.2.
+"""
+
+from typing import Any
+
+import torch
+from jaxtyping import Float, Int64
+from torch import Tensor
+from torch.autograd.function import once_differentiable
+
+
+def blockwise(
+    hidden: Float[Tensor, "tokens width"],
+    weight: Float[Tensor, "vocabulary width"],
+    bias: Float[Tensor, "vocabulary"] | None,
+    targets: Int64[Tensor, "tokens"],
+    smoothing: float,
+    rows: int,
+) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
+    """The loss and the negative log-likelihood, summed over the tokens, `rows` of them at a time."""
+    learning = torch.is_grad_enabled()
+    total, likelihood = _Blockwise.apply(hidden, weight, bias, targets, smoothing, rows, learning)
+    return total, likelihood
+
+
+def wide(kind: torch.dtype) -> torch.dtype:
+    """The type in which sums are kept."""
+    return torch.promote_types(kind, torch.float32)
+
+
+class _Blockwise(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any,
+        hidden: Tensor,
+        weight: Tensor,
+        bias: Tensor | None,
+        targets: Tensor,
+        smoothing: float,
+        rows: int,
+        learning: bool,
+    ) -> tuple[Tensor, Tensor]:
+        sums = _Sums(hidden, weight, bias, learning)
+        sums.buffer = sums.likelihood.new_empty(min(rows, len(hidden)), len(weight))
+        for start in range(0, len(hidden), rows):
+            sums.add(slice(start, start + rows), targets[start : start + rows, None], smoothing)
+        total = sums.finish(smoothing)
+        if learning:
+            ctx.save_for_backward(sums.by_hidden, sums.by_weight, sums.by_bias)
+        ctx.mark_non_differentiable(sums.likelihood)
+        return total, sums.likelihood
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, slope: Tensor, _: Tensor) -> tuple[Tensor | None, ...]:
+        gradients = (None if part is None else (part * slope).to(part.dtype) for part in ctx.saved_tensors)
+        return (*gradients, None, None, None, None)
+
+
+class _Sums:
+    """What the blocks add up to. Products are made in the type of autocast, where it is on; sums in a wide one."""
+
+    buffer: Tensor
+
+    def __init__(self, hidden: Tensor, weight: Tensor, bias: Tensor | None, learning: bool) -> None:
+        device = hidden.device.type
+        kind = torch.get_autocast_dtype(device) if torch.is_autocast_enabled(device) else hidden.dtype
+        self.hidden, self.weight, self.bias, self.learning = hidden.to(kind), weight.to(kind), bias, learning
+        self.likelihood = torch.zeros((), dtype=wide(kind), device=hidden.device)
+        self.partition = torch.zeros_like(self.likelihood)
+        if learning:
+            self.by_hidden = torch.empty_like(hidden)
+            self.by_weight = torch.zeros_like(weight)
+            self.by_bias = None if bias is None else torch.zeros_like(bias)
+
+    def add(self, block: slice, targets: Tensor, smoothing: float) -> None:
+        """One block's part of the sums; its logits, their exponentials and the gradient share one buffer."""
+        hidden = self.hidden[block]
+        logits = self._logits(hidden)
+        top = logits.amax(1, keepdim=True)
+        at_target = logits.gather(1, targets)
+        powers = logits.sub_(top).exp_()
+        total = powers.sum(1, keepdim=True)
+        log_total = total.log() + top
+        self.partition += log_total.sum()
+        self.likelihood += (log_total - at_target).sum()
+        if self.learning:
+            slopes = powers.div_(total).scatter_add_(1, targets, torch.full_like(at_target, smoothing - 1))
+            if self.by_bias is not None:
+                self.by_bias += slopes.sum(0)
+            slopes = slopes.to(self.weight.dtype)
+            self.by_hidden[block] = slopes @ self.weight
+            if self.by_weight.dtype == slopes.dtype:
+                self.by_weight.addmm_(slopes.T, hidden)
+            else:
+                self.by_weight += slopes.T @ hidden
+
+    def finish(self, smoothing: float) -> Tensor:
+        """The loss, once all blocks were added; the gradients get the term that is the same for all logits."""
+        share = smoothing / len(self.weight)
+        all_hidden = self.hidden.sum(0, dtype=self.likelihood.dtype)
+        all_weight = self.weight.sum(0, dtype=self.likelihood.dtype)
+        all_logits = all_hidden @ all_weight
+        if self.bias is not None:
+            all_logits = all_logits + len(self.hidden) * self.bias.sum()
+        if self.learning and smoothing:
+            self.by_hidden -= share * all_weight
+            self.by_weight -= share * all_hidden
+            if self.by_bias is not None:
+                self.by_bias -= share * len(self.hidden)
+        return (1 - smoothing) * self.likelihood + smoothing * self.partition - share * all_logits
+
+    def _logits(self, hidden: Tensor) -> Tensor:
+        logits = self.buffer[: len(hidden)]
+        if logits.dtype != hidden.dtype:
+            logits.copy_(hidden @ self.weight.T)
+        else:
+            torch.mm(hidden, self.weight.T, out=logits)
+        return logits if self.bias is None else logits.add_(self.bias)

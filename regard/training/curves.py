@@ -1,0 +1,56 @@
+"""The log of a run as a picture: loss, learning rate, and the metrics of its validations, over the steps."""
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from regard.base.errors import RegardError
+from regard.base.files import write_bytes
+from regard.runs.log import Log
+
+_SIDES = {"kind", "step", "epoch", "tokens", "loss"}
+_WIDTH, _HEIGHT = 7.0, 2.4
+
+
+def draw_curves(log: Log, path: str | Path) -> None:
+    """Write the picture, in the format that the path's ending names, or leave what was there."""
+    train, valid = list(log.entries("train")), list(log.entries("valid"))
+    if not train and not valid:
+        raise RegardError(f"{log.path}: there is nothing to draw yet")
+    extra = sorted({name for entry in valid for name in entry} - _SIDES)
+    figure = _figure(train, valid, extra)
+    picture = io.BytesIO()
+    kind = Path(path).suffix.removeprefix(".") or "png"
+    try:
+        figure.savefig(picture, format=kind, dpi=120, metadata={"Software": None} if kind == "png" else None)
+    except ValueError as error:
+        raise RegardError(f"{path}: cannot be drawn: {error}") from error
+    write_bytes(path, picture.getvalue())
+
+
+def _figure(train: Sequence[dict[str, Any]], valid: Sequence[dict[str, Any]], extra: Sequence[str]) -> Any:
+    try:
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise RegardError("curves need matplotlib, which is not installed: pip install 'regard[plots]'") from error
+    figure = Figure(figsize=(_WIDTH, _HEIGHT * (2 + len(extra))), layout="constrained")
+    first, *others, last = figure.subplots(2 + len(extra), sharex=True, squeeze=False)[:, 0]
+    _draw(first, train, "loss", "training")
+    _draw(first, valid, "loss", "validation", marker="o")
+    first.set_ylabel("loss")
+    first.legend()
+    for axes, name in zip(others, extra, strict=True):
+        _draw(axes, valid, name, name, marker="o")
+        axes.set_ylabel(name)
+    _draw(last, train, "learning_rate", "learning rate")
+    last.set(ylabel="learning rate", xlabel="step")
+    for axes in (first, *others, last):
+        axes.grid(alpha=0.3)
+        axes.spines[["top", "right"]].set_visible(False)
+    return figure
+
+
+def _draw(axes: Any, entries: Sequence[dict[str, Any]], name: str, label: str, **style: Any) -> None:
+    points = [(entry["step"], entry[name]) for entry in entries if name in entry]
+    axes.plot([step for step, _ in points], [value for _, value in points], label=label, markersize=3, **style)

@@ -1,0 +1,143 @@
+"""What a training writes and finds again: checkpoints to go on from, and snapshots of weights to make the model of.
+
+A snapshot is kept as long as the validations that it belongs to may still become part of the model, for any checkpoint
+that training may go on from. Nothing is deleted before what replaces it is complete.
+"""
+
+from collections.abc import Callable, Iterator
+from itertools import chain
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from regard.base.errors import RegardError
+from regard.runs.artifact import Artifact, save_artifact
+from regard.runs.checkpoint import Checkpoint
+from regard.runs.folder import RunFolder
+from regard.training.average import average
+from regard.training.history import History
+from regard.training.optimizer import moments, restore_moments
+from regard.training.settings import TrainingSettings
+from regard.training.state import State, set_weights, weights_of, with_ties
+
+
+class Keeper:
+    """Saves and restores a model, its optimizer and the state of their training."""
+
+    def __init__(
+        self,
+        model: nn.Module,
+        optimizer: torch.optim.Optimizer,
+        folder: RunFolder,
+        settings: TrainingSettings,
+        artifact: Artifact | None,
+        note: Callable[[str], None],
+    ) -> None:
+        self.model, self.optimizer, self.folder, self.settings = model, optimizer, folder, settings
+        self.artifact, self.note = artifact, note
+        self._saved: State | None = None
+
+    def save(self, state: State) -> None:
+        """Write a checkpoint, then delete what no kept checkpoint needs."""
+        if state == self._saved:
+            return
+        tensors = {f"model.{name}": tensor for name, tensor in weights_of(self.model).items()}
+        tensors |= {f"optimizer.{name}": tensor for name, tensor in moments(self.optimizer, self.model).items()}
+        self.folder.log.sync()
+        self.folder.checkpoints.write(Checkpoint(state.step, tensors, state.to_dict() | _surroundings()))
+        self._saved = state
+        self._prune(state.step)
+
+    def resume(self) -> State:
+        """Go back to the latest checkpoint that is whole, with all its snapshots; to the beginning if there is none."""
+        usable = None
+        for checkpoint in self.folder.checkpoints.newest_first(self.note):
+            if self._snapshots_are_whole(checkpoint):
+                usable = checkpoint
+                break
+            usable = usable or checkpoint
+        if usable is None:
+            return State()
+        return self._restore(usable)
+
+    def snapshot(self, history: History, improved: bool) -> None:
+        """Keep the present weights if the latest validation makes them part of the model, as things stand."""
+        step, chosen = history.points[-1].step, self.chosen(history)
+        if step not in chosen:
+            return
+        tensors = {f"model.{name}": tensor for name, tensor in weights_of(self.model).items()}
+        self.folder.snapshots.write(Checkpoint(step, tensors, {}))
+        if improved:
+            self._export(self._average(chosen)[0])
+
+    def final(self, history: History) -> tuple[dict[str, Tensor], list[int]]:
+        """The weights of the model, written as the folder's model file, and the steps that they come from."""
+        weights, steps = self._average(self.chosen(history))
+        self._export(weights)
+        return weights, steps
+
+    def chosen(self, history: History) -> list[int]:
+        """The steps whose weights make the model."""
+        pick = history.top if self.settings.average_of == "best" else history.last
+        return pick(self.settings.average)
+
+    def _average(self, steps: list[int]) -> tuple[dict[str, Tensor], list[int]]:
+        found: list[int] = []
+
+        def parts() -> Iterator[dict[str, Tensor]]:
+            for step in steps:
+                try:
+                    weights = self.folder.snapshots.read(step).part("model")
+                except RegardError as error:
+                    self.note(f"{error}; the model is made without it")
+                    continue
+                found.append(step)
+                yield weights
+
+        sets = parts()
+        first = next(sets, None)
+        if first is None:
+            self.note("no snapshot can be read; the model gets the latest weights")
+            first = {name: tensor.cpu() for name, tensor in weights_of(self.model).items()}
+        return average(chain([first], sets)), found
+
+    def _export(self, weights: dict[str, Tensor]) -> None:
+        if self.artifact is not None:
+            save_artifact(self.folder.model, self.artifact.with_weights(with_ties(self.model, weights)))
+
+    def _restore(self, checkpoint: Checkpoint) -> State:
+        name = str(self.folder.checkpoints.path(checkpoint.step))
+        set_weights(self.model, checkpoint.part("model"), name)
+        restore_moments(self.optimizer, self.model, checkpoint.part("optimizer"))
+        table = dict(checkpoint.state)
+        for what, now in _surroundings().items():
+            before = table.pop(what)
+            if before != now:
+                self.note(f"{name}: was made with {what} {before}, now {now}: the last digits may come out differently")
+        self._saved = State.from_dict(table)
+        return self._saved
+
+    def _snapshots_are_whole(self, checkpoint: Checkpoint) -> bool:
+        for step in self.chosen(History.from_list(checkpoint.state["history"])):
+            try:
+                self.folder.snapshots.read(step)
+            except RegardError as error:
+                self.note(f"{error}; training goes back to before it, if it can")
+                return False
+        return True
+
+    def _prune(self, step: int) -> None:
+        """Keep the latest checkpoints up to this step, later ones being damaged or given up, and their snapshots."""
+        kept = [other for other in self.folder.checkpoints.steps() if other <= step][-self.settings.keep :]
+        self.folder.checkpoints.keep(kept)
+        try:
+            histories = [History.from_list(self.folder.checkpoints.state(other)["history"]) for other in kept]
+        except RegardError:
+            return  # what a checkpoint needs is unknown, so nothing is deleted
+        self.folder.snapshots.keep({chosen for history in histories for chosen in self.chosen(history)})
+
+
+def _surroundings() -> dict[str, Any]:
+    """What the last bit of a sum may depend on."""
+    return {"threads": torch.get_num_threads(), "torch": torch.__version__}

@@ -1,0 +1,58 @@
+"""How a model is trained: every setting of the trainer."""
+
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, get_args
+
+from regard.base.errors import ConfigError, check_at_least, check_one_of
+from regard.training.loss import CrossEntropy
+from regard.training.optimizer import Adam
+from regard.training.schedule import SCHEDULES
+
+Precision = Literal["auto", "float32", "bfloat16"]
+Chosen = Literal["best", "last"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainingSettings:
+    """Training ends at whichever of `steps`, `epochs` and `patience` comes first."""
+
+    seed: int = 1
+    steps: int | None = 100_000
+    epochs: int | None = None
+    patience: int | None = None
+    """how many validations in a row may bring nothing better"""
+
+    loss: CrossEntropy = field(default_factory=lambda: CrossEntropy(smoothing=0.1))
+    optimizer: Adam = field(default_factory=Adam)
+    schedule: Annotated[Any, SCHEDULES] = "inverse_square_root"
+    clip: float | None = 1.0
+    """the largest norm that the gradient may have"""
+    accumulate: int = 1
+    """how many batches make one step"""
+    precision: Precision = "auto"
+    """of matrix products; auto is bfloat16 on a GPU that has it, float32 elsewhere"""
+
+    log_every: int = 50
+    validate_every: int = 1_000
+    checkpoint_every: int = 1_000
+    keep: int = 2
+    """how many checkpoints stay, so that a damaged one has one before it"""
+    metric: str = "loss"
+    """which number of a validation decides"""
+    average: int = 1
+    """of how many validations the weights are averaged for the final model"""
+    average_of: Chosen = "best"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "schedule", SCHEDULES.make(self.schedule, "schedule"))
+        check_at_least("training", 0, seed=self.seed)
+        for name in ("steps", "epochs", "patience"):
+            check_at_least("training", 1, **{name: 1 if getattr(self, name) is None else getattr(self, name)})
+        counts = ("accumulate", "log_every", "validate_every", "checkpoint_every", "keep", "average")
+        check_at_least("training", 1, **{name: getattr(self, name) for name in counts})
+        check_one_of("training", get_args(Precision), precision=self.precision)
+        check_one_of("training", get_args(Chosen), average_of=self.average_of)
+        if self.clip is not None and self.clip <= 0:
+            raise ConfigError(f"training: clip must be more than 0, but is {self.clip}")
+        if self.steps is self.epochs is self.patience is None:
+            raise ConfigError("training: set at least one of steps, epochs and patience, or it would never end")

@@ -1,0 +1,39 @@
+"""What a trainer tells, for TensorBoard to show."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from regard.base.errors import RegardError
+from regard.training.progress import Progress, StepReport
+
+
+class TensorBoard(Progress):
+    """Writes into a folder that `tensorboard --logdir` is given; every call is passed on to the one who watches too."""
+
+    def __init__(self, folder: str | Path, watching: Progress | None = None) -> None:
+        try:
+            from torch.utils.tensorboard import SummaryWriter
+        except ImportError as error:
+            raise RegardError("this needs tensorboard, which is not installed: pip install tensorboard") from error
+        self._open: Any = SummaryWriter
+        self._folder, self._watching = str(folder), watching or Progress()
+        self._writer: Any = None
+
+    def resumed(self, step: int) -> None:
+        self._writer = self._open(self._folder, purge_step=step + 1)
+        self._watching.resumed(step)
+
+    def stepped(self, report: StepReport) -> None:
+        for name in ("loss", "learning_rate", "gradient_norm", "tokens_per_second"):
+            self._writer.add_scalar(f"train/{name}", getattr(report, name), report.step)
+        self._watching.stepped(report)
+
+    def validated(self, step: int, metrics: Mapping[str, float], improved: bool) -> None:
+        for name, value in metrics.items():
+            self._writer.add_scalar(f"valid/{name}", value, step)
+        self._writer.flush()
+        self._watching.validated(step, metrics, improved)
+
+    def note(self, text: str) -> None:
+        self._watching.note(text)

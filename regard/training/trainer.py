@@ -1,0 +1,244 @@
+"""The loop of training, which can be killed at any moment and goes on when started again, to the same last bit.
+
+After each step everything that the next one depends on is known: weights, moments and a small `State`. The batches of
+a position and the random numbers of a step are always the same. So a checkpoint is enough to repeat what was lost, on
+the same device with the same number of threads.
+"""
+
+import math
+import time
+from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager, closing, nullcontext
+from dataclasses import dataclass, replace
+from typing import Any, Protocol, runtime_checkable
+
+import torch
+from torch import nn
+
+from regard.base.errors import RegardError
+from regard.data.batches import Position
+from regard.runs.artifact import Artifact
+from regard.runs.folder import RunFolder
+from regard.training.history import Point, score_of
+from regard.training.interrupt import Interrupted, Signals
+from regard.training.keeper import Keeper
+from regard.training.loss import Item, Objective
+from regard.training.optimizer import set_rate
+from regard.training.progress import Pace, Progress, StepReport
+from regard.training.settings import TrainingSettings
+from regard.training.state import State, seed_of, set_weights
+from regard.training.validation import Scorer, perplexity, validate_quietly
+
+
+@runtime_checkable
+class Batches(Protocol):
+    """Where batches come from, such as a `Loader` or `Streams`."""
+
+    def walk(self, position: Position | None = None) -> Iterator[tuple[Position, Any]]:
+        """Each position and what is there, from the given one on, without end."""
+
+
+class DivergedError(RegardError):
+    """The loss or its gradient is no longer a number."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How training ended: after which step, why, the best validation, and those whose weights the model has."""
+
+    step: int
+    reason: str
+    best: Point | None
+    averaged: tuple[int, ...]
+
+
+class Trainer:
+    """Trains a model in a run folder.
+
+    `validate` gives the metrics of a model, of which `settings.metric` decides. With an `artifact` (its weights left
+    out), the folder's model file is written after every validation that is the best so far, and at the end.
+    """
+
+    def __init__(
+        self,
+        model: nn.Module,
+        batches: Batches,
+        settings: TrainingSettings,
+        folder: RunFolder,
+        *,
+        validate: Scorer | None = None,
+        progress: Progress | None = None,
+        artifact: Artifact | None = None,
+        objective: Objective | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.model, self.batches, self.settings, self.folder = model, batches, settings, folder
+        self.validate, self.progress = validate, progress or Progress()
+        self.objective: Objective = objective or settings.loss
+        self.optimizer = settings.optimizer.build(model)
+        self.device = next(model.parameters()).device
+        self.state = State()
+        self._keeper = Keeper(model, self.optimizer, folder, settings, artifact, self.progress.note)
+        self._pace = Pace(clock)
+        self._signals = Signals()
+
+    def run(self) -> Outcome:
+        """Train to the end, from wherever the run folder stands; the model then has the final weights.
+
+        When asked to stop by a signal, a checkpoint is written and Interrupted raised.
+        """
+        self.state = self._keeper.resume()
+        self.folder.log.rewind(self.state.lines)
+        self.progress.resumed(self.state.step)
+        with self._signals:
+            try:
+                with closing(_generate(self.batches.walk(self.state.position))) as items:
+                    self._loop(items)
+            except Interrupted as error:
+                self._keeper.save(self.state)
+                raise Interrupted(error.number, self.state.step) from None
+        weights, averaged = self._keeper.final(self.state.history)
+        set_weights(self.model, weights, "the average")
+        return Outcome(self.state.step, self._ending() or "", self.state.history.best, tuple(averaged))
+
+    def _loop(self, items: Iterator[tuple[Position, Item]]) -> None:
+        position, item = next(items)
+        while True:
+            self.state = replace(self.state, position=position)
+            step, ending = self.state.step, self._ending()
+            fresh = self.state.validated == step
+            if not fresh and (ending or step % self.settings.validate_every == 0):
+                self._validate()
+                ending, fresh = self._ending(), True
+            if step and (fresh or ending or step % self.settings.checkpoint_every == 0):
+                self._keeper.save(self.state)
+            if ending:
+                return
+            self._signals.check()
+            group = [item]
+            while len(group) < self.settings.accumulate:
+                group.append(next(items)[1])
+            self._step(position.epoch, group)
+            position, item = next(items)
+
+    def _ending(self) -> str | None:
+        """Why training is over, or None."""
+        limits = self.settings
+        if limits.patience is not None and self.state.history.stale >= limits.patience:
+            return f"no better validation in {limits.patience}"
+        if limits.steps is not None and self.state.step >= limits.steps:
+            return f"{limits.steps} steps done"
+        if limits.epochs is not None and self.state.position.epoch >= limits.epochs:
+            return f"{limits.epochs} epochs done"
+        return None
+
+    def _step(self, epoch: int, group: list[Item]) -> None:
+        step = self.state.step + 1
+        rate = self.settings.optimizer.learning_rate * self.settings.schedule.share(step, self.state.history.scores)
+        set_rate(self.optimizer, rate)
+        torch.manual_seed(seed_of(self.settings.seed, step))
+        loss, likelihood, tokens = self._backward(group)
+        norm = self._clip()
+        if not math.isfinite(loss) or not math.isfinite(norm):
+            raise DivergedError(self._divergence(step, loss, norm, rate))
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        before = self.state
+        self.state = replace(
+            before,
+            step=step,
+            tokens=before.tokens + tokens,
+            loss=before.loss + loss,
+            likelihood=before.likelihood + likelihood,
+            counted=before.counted + tokens,
+        )
+        self._pace.tick(tokens)
+        self._report(epoch, loss / tokens, rate, norm)
+
+    def _backward(self, group: list[Item]) -> tuple[float, float, int]:
+        """Gradients of the mean loss of a step's tokens, whichever batch they are in; sums of loss and likelihood."""
+        self.model.train()
+        tokens = sum(item.tokens for item in group)
+        losses = []
+        for item in group:
+            with self._precision():
+                loss = self.objective(self.model, item.to(self.device))
+            (loss.total / tokens).backward()
+            losses.append(torch.stack([loss.total.detach(), loss.negative_log_likelihood]).double())
+        total, likelihood = torch.stack(losses).sum(0).tolist()
+        return total, likelihood, tokens
+
+    def _precision(self) -> AbstractContextManager[Any]:
+        wanted, device = self.settings.precision, self.device.type
+        short = wanted == "bfloat16" or (wanted == "auto" and device == "cuda" and torch.cuda.is_bf16_supported())
+        return torch.autocast(device, torch.bfloat16) if short else nullcontext()
+
+    def _clip(self) -> float:
+        """The gradient's norm; a gradient with a larger one than allowed is made shorter."""
+        weights = [weight for weight in self.model.parameters() if weight.grad is not None]
+        norm = torch.nn.utils.get_total_norm([weight.grad for weight in weights if weight.grad is not None])
+        if self.settings.clip is not None and norm > self.settings.clip:
+            torch.nn.utils.clip_grads_with_norm_(weights, self.settings.clip, norm)
+        return norm.item()
+
+    def _report(self, epoch: int, loss: float, rate: float, norm: float) -> None:
+        state, steps, pace = self.state, self.settings.steps, self._pace
+        left = None if steps is None else (steps - state.step) * pace.seconds_per_step
+        if state.step % self.settings.log_every == 0:
+            self._log(
+                "train",
+                epoch=epoch,
+                tokens=state.tokens,
+                loss=state.loss / state.counted,
+                perplexity=perplexity(state.likelihood / state.counted),
+                learning_rate=rate,
+                gradient_norm=norm,
+                tokens_per_second=round(pace.tokens_per_second, 1),
+            )
+            self.state = replace(self.state, loss=0.0, likelihood=0.0, counted=0)
+        self.progress.stepped(
+            StepReport(
+                step=state.step,
+                steps=steps,
+                epoch=epoch,
+                loss=loss,
+                learning_rate=rate,
+                gradient_norm=norm,
+                tokens_per_second=pace.tokens_per_second,
+                seconds_left=left,
+            )
+        )
+
+    def _validate(self) -> None:
+        """Try the model; without a validation, the latest weights count as the best."""
+        step, metrics, score = self.state.step, dict[str, float](), float(self.state.step)
+        if self.validate is not None:
+            with self._signals.at_once():
+                metrics = validate_quietly(self.validate, self.model)
+            score = score_of(metrics, self.settings.metric)
+        history = self.state.history.add(step, score)
+        improved = history.best is not None and history.best.step == step
+        self._keeper.snapshot(history, improved)
+        if metrics:
+            self._log("valid", epoch=self.state.position.epoch, tokens=self.state.tokens, **metrics)
+            self.progress.validated(step, metrics, improved)
+        self.state = replace(self.state, history=history, validated=step)
+        self._pace.resume()
+
+    def _log(self, kind: str, **values: Any) -> None:
+        self.folder.log.append(kind, self.state.step, **values)
+        self.state = replace(self.state, lines=self.state.lines + 1)
+
+    def _divergence(self, step: int, loss: float, norm: float, rate: float) -> str:
+        what = f"the loss is {loss}" if not math.isfinite(loss) else f"the gradient's norm is {norm}"
+        kept = self.folder.checkpoints.steps()
+        last = f"; the last checkpoint is that of step {kept[-1]}" if kept else ""
+        return (
+            f"step {step}: {what} at learning rate {rate:.3g}{last}; "
+            "try a lower learning_rate, a longer warmup or a smaller clip in a new run"
+        )
+
+
+def _generate(items: Iterator[Any]) -> Generator[Any, None, None]:
+    """The same items, from something that can be closed."""
+    yield from items

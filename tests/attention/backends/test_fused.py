@@ -1,0 +1,84 @@
+from typing import Any
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from regard.attention.backends import fused
+from regard.attention.backends.fused import Fused
+from regard.attention.call import Call, make_call
+from regard.attention.core import define
+from regard.attention.masks.causal import Causal
+from regard.attention.masks.window import Window
+from regard.attention.normalizers.softmax import Softmax
+from regard.attention.normalizers.sparsemax import Sparsemax
+from regard.attention.part import Sizes
+from regard.attention.positions.alibi import Alibi
+from regard.attention.positions.shaw import Shaw
+from regard.attention.scores.additive import Additive
+from regard.attention.scores.distance import Distance
+from regard.attention.scores.scaled_dot import ScaledDot
+
+SIZES = Sizes(width=8, heads=2, key_heads=2, query_width=4, key_width=4, value_width=4)
+
+
+def call(queries: int = 5, keys: int = 5, **parts: Any) -> Call:
+    query = torch.randn(1, 2, queries, 4)
+    key, value = torch.randn(1, 2, keys, 4), torch.randn(1, 2, keys, 4)
+    places = {"query_at": parts.pop("query_at", None), "key_at": None, "dropout": 0.0}
+    defaults = {"score": ScaledDot(), "normalizer": Softmax(), "keep": None, "bias": None}
+    return make_call(query, key, value, **(defaults | parts | places))
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[dict[str, Any]]:
+    """What the kernel is asked."""
+    found: list[dict[str, Any]] = []
+    kernel = F.scaled_dot_product_attention
+
+    def watch(*sides: Any, **settings: Any) -> Any:
+        found.append(settings)
+        return kernel(*sides, **settings)
+
+    monkeypatch.setattr(fused.F, "scaled_dot_product_attention", watch)
+    return found
+
+
+def test_the_kernels_own_causal_mask_is_used_where_it_is_right(asked: list[dict[str, Any]]) -> None:
+    Fused()(call(keep=Causal()))
+    assert asked[0]["is_causal"]
+    assert asked[0]["attn_mask"] is None
+    Fused()(call(keep=Causal(), queries=3))
+    Fused()(call(keep=Causal(), query_at=torch.arange(5)))
+    Fused()(call(keep=Causal() & Causal()))
+    Fused()(call(keep=Causal(), bias=torch.zeros(5, 5)))
+    assert not any(settings["is_causal"] for settings in asked[1:])
+    assert all(settings["attn_mask"].dim() == 4 for settings in asked[1:])
+
+
+@pytest.mark.parametrize(("queries", "keys"), [(3, 6), (6, 3)])
+def test_causal_with_other_lengths_goes_by_positions(queries: int, keys: int) -> None:
+    one = call(queries, keys, keep=Causal())
+    torch.testing.assert_close(Fused()(one).output, define(one).output)
+
+
+def test_refuses_what_the_kernel_does_not_compute() -> None:
+    assert Fused().refusal(call()) is None
+    assert Fused().refusal(call(score=Distance())) is None
+    reasons = {
+        "Sparsemax is not the softmax that the kernel computes": {"normalizer": Sparsemax()},
+        "AdditiveWeights is not a dot product of a function of each side": {"score": Additive().build(SIZES)},
+        "DistanceVectors reads the weights, which the kernel does not give": {"bias": Shaw().build(SIZES)},
+    }
+    for reason, parts in reasons.items():
+        assert Fused().refusal(call(**parts)) == reason
+
+
+def test_hesitates_before_masks_that_would_fill_the_memory() -> None:
+    small = Fused(mask_bytes=5 * 5 * 4)
+    assert small.hesitation(call(keep=Window(2))) is None
+    tight = Fused(mask_bytes=5 * 5 * 4 - 1)
+    assert tight.hesitation(call(keep=Window(2))) == "its mask and bias would take 0 MiB"
+    assert small.hesitation(call(bias=Alibi().build(SIZES))) is not None
+    assert tight.hesitation(call(keep=Causal())) is None
+    assert tight.hesitation(call(keep=torch.ones(5, 5, dtype=torch.bool))) is None

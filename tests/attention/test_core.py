@@ -1,0 +1,137 @@
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from regard.attention.call import make_call
+from regard.attention.core import attend, define, explain, weights_of
+from regard.attention.mask import MASKS
+from regard.attention.normalizer import NORMALIZERS
+from regard.attention.part import Sizes
+from regard.attention.positions.shaw import Shaw
+from regard.attention.score import SCORES
+from regard.base.errors import CombinationError, ShapeError
+
+SOFT = {"score": SCORES.ScaledDot(), "normalizer": NORMALIZERS.Softmax()}
+EVERY = ("plain", "fused", "blockwise(block_bytes=300)", None)
+
+
+def sides(heads: int = 4, keys: int = 6, value_width: int = 5) -> tuple[Tensor, Tensor, Tensor]:
+    query = torch.randn(2, 4, 5, 8, dtype=torch.float64)
+    return query, *(torch.randn(2, heads, keys, width, dtype=torch.float64) for width in (8, value_width))
+
+
+@pytest.mark.parametrize("backend", EVERY)
+def test_is_the_formula_of_the_lectures(backend: str | None) -> None:
+    query, key, value = sides()
+    attended = attend(query, key, value, **SOFT, backend=backend, weights=True)
+    q, k, v = query.numpy(), key.numpy(), value.numpy()
+    for batch, head, i in np.ndindex(2, 4, 5):
+        powers = np.exp([q[batch, head, i] @ k[batch, head, j] / np.sqrt(8) for j in range(6)])
+        alpha = powers / powers.sum()
+        expected = sum(alpha[j] * v[batch, head, j] for j in range(6))
+        np.testing.assert_allclose(attended.weights[batch, head, i].numpy(), alpha, rtol=1e-12)
+        np.testing.assert_allclose(attended.output[batch, head, i].numpy(), expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("backend", EVERY)
+def test_equals_torch(backend: str | None) -> None:
+    query, key, value = sides()
+    keep = torch.rand(2, 1, 5, 6) < 0.7
+    keep[..., 0] = True
+    bias = torch.randn(4, 5, 6, dtype=torch.float64)
+    grouped = key[:, :2], value[:, :2]
+    expected = F.scaled_dot_product_attention(query, key, value)
+    torch.testing.assert_close(attend(query, key, value, **SOFT, backend=backend).output, expected)
+    expected = F.scaled_dot_product_attention(query, key, value, attn_mask=keep)
+    torch.testing.assert_close(attend(query, key, value, **SOFT, keep=keep, backend=backend).output, expected)
+    both = bias.masked_fill(~keep, -torch.inf)
+    expected = F.scaled_dot_product_attention(query, key, value, attn_mask=both)
+    output = attend(query, key, value, **SOFT, keep=keep, bias=bias, backend=backend).output
+    torch.testing.assert_close(output, expected)
+    expected = F.scaled_dot_product_attention(query, *grouped, enable_gqa=True)
+    torch.testing.assert_close(attend(query, *grouped, **SOFT, backend=backend).output, expected)
+    expected = F.scaled_dot_product_attention(query, key, value, is_causal=True)
+    output = attend(query, key, value, **SOFT, keep=MASKS.Causal(), backend=backend).output
+    torch.testing.assert_close(output, expected)
+
+
+def test_any_parts_make_an_attention() -> None:
+    query, key, value = sides()
+    sizes = Sizes(width=32, heads=4, key_heads=4, query_width=8, key_width=8, value_width=5)
+    score, bias = SCORES.Additive().build(sizes).double(), Shaw(2).build(sizes).double()
+    keep = MASKS.Causal() & MASKS.Window(3)
+    found = attend(
+        query, key, value, score=score, normalizer=NORMALIZERS.Sparsemax(), keep=keep, bias=bias, weights=True
+    )
+    at = torch.arange(5), torch.arange(6)
+    logits = score(query, key) + bias(query, key, *at)
+    weights = NORMALIZERS.Sparsemax()(logits, keep(*at))
+    torch.testing.assert_close(found.weights, weights)
+    torch.testing.assert_close(found.output, weights @ value + bias.output(weights, *at))
+
+
+def test_weights_are_given_when_asked_for_alone() -> None:
+    tensors = sides()
+    assert attend(*tensors, **SOFT).weights is None
+    assert attend(*tensors, **SOFT, backend="plain").weights is None
+    fused = attend(*tensors, **SOFT, backend="fused", weights=True)
+    plain = attend(*tensors, **SOFT, backend="plain", weights=True)
+    torch.testing.assert_close(fused.weights, plain.weights)
+
+
+def test_weights_are_those_before_dropout() -> None:
+    tensors = sides()
+    attended = attend(*tensors, **SOFT, dropout=0.5, backend="plain", weights=True)
+    torch.testing.assert_close(attended.weights, attend(*tensors, **SOFT, weights=True).weights)
+    assert not torch.allclose(attended.output, attended.weights @ tensors[2])
+
+
+def test_dropout_takes_weights_with_their_positions() -> None:
+    """What is dropped is neither read from the values nor from the vectors that positions put beside them."""
+    query, key, value = sides()
+    bias = Shaw(2).build(Sizes(width=32, heads=4, key_heads=4, query_width=8, key_width=8, value_width=5)).double()
+    parts: dict[str, Any] = SOFT | {"keep": None, "bias": bias, "query_at": None, "key_at": None}
+    call = make_call(query, key, torch.ones_like(value), dropout=0.5, **parts)
+    with torch.no_grad():
+        bias.values.fill_(-1.0)
+        assert define(call).output.abs().max() < 1e-12
+
+
+def test_what_is_asked_wrongly_is_told(unchecked: None) -> None:
+    query, key, value = sides()
+    with pytest.raises(
+        ShapeError, match=r"attend: query must be \[batch, heads, length, width\], but has the shape \[5, 8\]"
+    ):
+        attend(query[0, 0], key, value, **SOFT)
+    with pytest.raises(ShapeError, match=r"attend: keep must be bool.*but is torch.float64; numbers to be added"):
+        attend(query, key, value, **SOFT, keep=torch.zeros(5, 6, dtype=torch.float64))
+
+
+def test_a_backend_that_cannot_serve_says_why() -> None:
+    with pytest.raises(
+        CombinationError, match=r"attend: linear cannot serve this call: Softmax weighs the keys .*; fused"
+    ):
+        attend(*sides(), **SOFT, backend="linear")
+    with pytest.raises(CombinationError, match="attend: linear cannot serve this call: Softmax weighs"):
+        explain(*sides(), **SOFT, backend="linear")
+
+
+def test_explain_tells_the_choice_and_its_reasons() -> None:
+    explanation = explain(*sides(), **SOFT, keep=MASKS.Causal())
+    assert explanation.chosen == "fused"
+    assert explanation.reasons["linear"].startswith("cannot: Softmax weighs the keys of a query together")
+    assert explanation.reasons["plain"] == "could, but the chosen one is faster"
+    assert "→ fused: chosen" in str(explanation)
+
+
+def test_weights_of_some_rows_and_heads() -> None:
+    tensors = sides()
+    parts: dict[str, Any] = SOFT | {"keep": None, "bias": None, "query_at": None, "key_at": None, "dropout": 0.0}
+    call = make_call(*tensors, **parts)
+    whole = attend(*tensors, **SOFT, weights=True).weights
+    torch.testing.assert_close(weights_of(call), whole)
+    torch.testing.assert_close(weights_of(call, heads=[2], rows=[4, 0]), whole[:, [2]][:, :, [4, 0]])

@@ -1,0 +1,1 @@
+"""A small catalog to choose from."""

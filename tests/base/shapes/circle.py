@@ -1,0 +1,8 @@
+"""A member without settings."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Circle:
+    """No sides."""

@@ -1,0 +1,141 @@
+"""Half a file is never left behind, and a fault in a text is found where it is."""
+
+import errno
+import gzip
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from regard.base import files
+from regard.base.errors import RegardError
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    files.write_text(path, "old")
+    files.write_text(path, "näw\n")
+    assert path.read_bytes() == "näw\n".encode()
+    assert names(tmp_path) == ["a.txt"]
+
+
+def test_a_failing_writer_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("old")
+    with pytest.raises(KeyError), files.replacing(path) as file:
+        file.write(b"half")
+        raise KeyError("stop")
+    assert path.read_text() == "old"
+    assert names(tmp_path) == ["a.txt"]
+
+
+@pytest.mark.parametrize("call", ["fsync", "write"])
+def test_a_full_disk_is_one_sentence(call: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "a.txt"
+
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with pytest.raises(RegardError, match=r"a\.txt: cannot be written: no space left on device"):  # noqa: SIM117
+        with files.replacing(path) as file:
+            if call == "write":
+                full()
+            file.write(b"x")
+            monkeypatch.setattr(os, "fsync", full)
+    assert names(tmp_path) == []
+
+
+def test_writing_follows_a_link_and_keeps_it(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    real, link = tmp_path / "real" / "a", tmp_path / "link"
+    real.write_text("old")
+    link.symlink_to(real)
+    files.write_text(link, "new")
+    assert link.is_symlink()
+    assert real.read_text() == "new"
+
+
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(RegardError, match=r"there is no folder .*gone"):
+        files.write_text(tmp_path / "gone" / "a.txt", "x")
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_lines_end_at_newlines_only(packed: bool, tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    data = "\ufeffeins\u2028zwei\r\n\x0c\x85drei\rvier\n\nletzte".encode()
+    path.write_bytes(gzip.compress(data) if packed else data)
+    assert list(files.read_lines(path)) == ["eins\u2028zwei", "\x0c\x85drei\rvier", "", "letzte"]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(lines=st.lists(st.text(st.characters(exclude_characters="\n\r\ufeff", codec="utf-8")), min_size=1))
+def test_what_is_written_is_read(lines: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    files.write_text(path, "".join(f"{line}\n" for line in lines))
+    assert list(files.read_lines(path)) == lines
+
+
+def test_a_byte_that_is_not_utf8_is_located(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"gut\ngr\xfc\xdfe\n")
+    with pytest.raises(RegardError, match=r"a\.txt, line 2: byte 0xfc at column 3 is not UTF-8"):
+        list(files.read_lines(path))
+
+
+def test_faulty_files_are_one_sentence(tmp_path: Path) -> None:
+    cases = {"gone": "there is no such file", "folder": "it is a folder", "empty": "the file is empty"}
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "empty").touch()
+    for name, cause in cases.items():
+        with pytest.raises(RegardError, match=f"{name}: .*{cause}"):
+            list(files.read_lines(tmp_path / name))
+    assert list(files.read_lines(tmp_path / "empty", allow_empty=True)) == []
+
+
+def test_permission_denied_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def denied(*_: object, **__: object) -> None:
+        raise PermissionError(errno.EACCES, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", denied)
+    with pytest.raises(RegardError, match="cannot be read: permission denied"):
+        list(files.read_lines(tmp_path / "a"))
+
+
+def test_a_gzip_file_that_is_cut_off_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.gz"
+    path.write_bytes(gzip.compress(os.urandom(5000))[:-100])
+    with pytest.raises(RegardError, match=r"a\.gz: the gzip file is damaged or cut off|not UTF-8"):
+        list(files.read_lines(path))
+    path.write_bytes(gzip.compress(b"line\n" * 5000)[:-9])
+    with pytest.raises(RegardError, match="damaged or cut off"):
+        list(files.read_lines(path))
+
+
+def test_the_digest_sees_a_change_that_size_and_time_hide(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"x" * 5_000_000)
+    before, facts = files.digest(path), path.stat()
+    with path.open("r+b") as file:
+        file.seek(2_500_000)
+        file.write(b"y")
+    os.utime(path, ns=(facts.st_atime_ns, facts.st_mtime_ns))
+    assert path.stat().st_mtime_ns == facts.st_mtime_ns
+    assert files.digest(path) != before
+
+
+def test_reading_whole_files(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_bytes(b"a\r\nb")
+    assert files.read_bytes(path) == b"a\r\nb"
+    assert files.read_text(path) == "a\nb\n"
+    with pytest.raises(RegardError, match="there is no such file"):
+        files.read_bytes(tmp_path / "gone")
+    with pytest.raises(RegardError, match="there is no such file"):
+        files.digest(tmp_path / "gone")

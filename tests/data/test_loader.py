@@ -1,0 +1,76 @@
+"""Tensors at any position, the same ahead of time, out of order and after a restart."""
+
+from itertools import islice
+from pathlib import Path
+
+import pytest
+import torch
+
+from regard.data.batch import Batch
+from regard.data.batches import Batches, BatchSettings, Position
+from regard.data.corpus import open_corpus
+from regard.data.loader import Loader
+from regard.data.resegment import Resegment
+from regard.data.store import Store, build_store
+from tests.data.examples import LINES, pair, subwords
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    (tmp_path / "a").write_text("\n".join(LINES) + "\n", encoding="utf-8")
+    (tmp_path / "b").write_text("\n".join(reversed(LINES)) + "\n", encoding="utf-8")
+    return build_store(tmp_path / "store", open_corpus(tmp_path / "a", tmp_path / "b"), pair())
+
+
+def loader(store: Store, dropout: float | None = None) -> Loader:
+    lengths = [side.lengths for side in store.sides]
+    batches = Batches(lengths[0], lengths[1], BatchSettings(tokens=100))
+    cut = None if dropout is None else Resegment(subwords(), dropout=dropout)
+    return Loader(store, batches, (cut, cut))
+
+
+def same(one: Batch, other: Batch) -> bool:
+    names = ("source", "source_lengths", "target_in", "target_out", "target_lengths")
+    return all(torch.equal(getattr(one, name), getattr(other, name)) for name in names)
+
+
+def test_an_epoch_holds_the_corpus(store: Store) -> None:
+    made = loader(store)
+    batches = [made.at(Position(index=at)) for at in range(len(made.batches.plan(0)))]
+    one = subwords()
+    pairs = [
+        (one.decode(batch.source[row].tolist()), one.decode(batch.target_out[row].tolist()))
+        for batch in batches
+        for row in range(len(batch))
+    ]
+    assert sorted(pairs) == sorted(zip(LINES, reversed(LINES), strict=True))
+    assert all(batch.target_out.numel() <= 100 for batch in batches)
+
+
+@pytest.mark.parametrize("dropout", [None, 0.2])
+def test_walking_resumes_anywhere(dropout: float | None, store: Store) -> None:
+    walked = list(islice(loader(store, dropout).walk(), 40))
+    for start in (0, 1, 17):
+        resumed = list(islice(loader(store, dropout).walk(walked[start][0], depth=5), 6))
+        assert [at for at, _ in resumed] == [at for at, _ in walked[start : start + 6]]
+        assert all(same(a, b) for (_, a), (_, b) in zip(resumed, walked[start:], strict=False))
+    assert walked[-1][0].epoch > 1
+
+
+def test_segmentations_are_drawn_anew_in_every_epoch(store: Store) -> None:
+    made = loader(store, 0.3)
+
+    def epoch(number: int) -> dict[str, set[tuple[int, ...]]]:
+        found: dict[str, set[tuple[int, ...]]] = {}
+        for index in range(len(made.batches.plan(number))):
+            batch = made.at(Position(epoch=number, index=index))
+            for side in (batch.source, batch.target_out):
+                for row in side.tolist():
+                    ids = tuple(number for number in row if number)
+                    found.setdefault(subwords().decode(ids), set()).add(ids)
+        return found
+
+    first, second = epoch(0), epoch(1)
+    assert set(first) == set(second) == set(LINES)
+    assert all(first[text] != second[text] for text in LINES)
+    assert all(len(ways) > 1 for ways in first.values())  # each pair and side has its own draw

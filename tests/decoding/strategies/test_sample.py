@@ -1,0 +1,79 @@
+from collections import Counter
+
+import pytest
+import torch
+
+from regard.base.errors import ConfigError
+from regard.decoding.search import search
+from regard.decoding.strategies.greedy import Greedy
+from regard.decoding.strategies.sample import Sample
+from tests.decoding.fakes import Fake, FakeLanguage, sources
+
+
+def first_tokens(strategy: Sample, model: FakeLanguage) -> Counter[int]:
+    (found,) = search(model, None, None, strategy)
+    return Counter(one.tokens[0] if one.tokens else 3 for one in found)
+
+
+def probabilities(model: FakeLanguage, temperature: float) -> torch.Tensor:
+    model.eval()
+    logits, _ = model.step(torch.tensor([2]), model.start(None, None))
+    return (logits[0] / temperature).softmax(-1).detach()
+
+
+@pytest.mark.parametrize("temperature", [0.5, 1.0, 2.0])
+def test_tokens_come_as_often_as_they_are_likely(temperature: float) -> None:
+    model, draws = FakeLanguage(8, sharpness=1.0), 4000
+    drawn = first_tokens(Sample(temperature=temperature, n_best=draws, max_length=1, suppress=()), model)
+    expected = probabilities(model, temperature)
+    for token in range(8):
+        spread = (expected[token] * (1 - expected[token]) / draws).sqrt()
+        assert abs(drawn[token] / draws - expected[token]) < 5 * spread + 1e-9
+
+
+def test_top_k_and_top_p_leave_the_likeliest() -> None:
+    model = FakeLanguage(8, sharpness=1.0)
+    likely = probabilities(model, 1.0).sort(descending=True)
+    common = {"n_best": 500, "max_length": 1, "suppress": ()}
+    assert set(first_tokens(Sample(top_k=3, **common), model)) == set(likely.indices[:3].tolist())
+    for count in (1, 2, 4):
+        share = float(likely.values[:count].sum()) - 1e-4
+        assert set(first_tokens(Sample(top_p=share, **common), model)) == set(likely.indices[:count].tolist())
+    inside = float(likely.values[0] / likely.values[:2].sum()) - 1e-4
+    assert set(first_tokens(Sample(top_k=2, top_p=inside, **common), model)) == {int(likely.indices[0])}
+
+
+def test_the_seed_decides_and_nothing_else() -> None:
+    source, lengths = sources(10)
+    one, same, other = (search(Fake(), source, lengths, Sample(seed=seed)) for seed in (1, 1, 2))
+    torch.manual_seed(5)
+    assert one == same
+    assert [x[0].tokens for x in one] != [x[0].tokens for x in other]
+
+
+def test_samples_of_a_sentence_differ_but_twins_agree() -> None:
+    source, lengths = sources(1)
+    found = search(Fake(), source.repeat(2, 1), lengths.repeat(2), Sample(n_best=4))
+    assert found[0] == found[1]
+    assert len({one.tokens for one in found[0]}) == 4
+
+
+def test_one_likeliest_token_is_greedy() -> None:
+    source, lengths = sources(10)
+    sampled = search(Fake(), source, lengths, Sample(top_k=1))
+    assert [one[0].tokens for one in sampled] == [one[0].tokens for one in search(Fake(), source, lengths, Greedy())]
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"temperature": 0.0}, "greedy is what 0 would mean"),
+        ({"top_k": -1}, "top_k must be at least 0"),
+        ({"top_p": 0.0}, "top_p must be more than 0"),
+        ({"top_p": 1.5}, "at most 1"),
+        ({"n_best": 0}, "n_best must be at least 1"),
+    ],
+)
+def test_settings_out_of_range_are_refused(settings: dict[str, float], sentence: str) -> None:
+    with pytest.raises(ConfigError, match=sentence):
+        Sample(**settings)

@@ -1,0 +1,77 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from regard.base.errors import UsageError
+from regard.decoding.segment import join, sentences, split
+
+
+def by_words(text: str) -> int:
+    return len(text.split())
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("One. Two! Three? Four… Five", ["One.", "Two!", "Three?", "Four…", "Five"]),
+        ('He said "go." Then he went.', ['He said "go."', "Then he went."]),
+        ("Dr. Smith met J. R. Miller on 3. Oktober. They talked.", None),
+        ("It costs 3.50 dollars, e.g. at www.example.org today. Yes.", None),
+        ("今天天气很好。我们去公园吧！好吗？", ["今天天气很好。", "我们去公园吧！", "好吗？"]),
+        ("यह पहला है। यह दूसरा है।", ["यह पहला है।", "यह दूसरा है।"]),
+        ("ما اسمك؟ اسمي علي.", ["ما اسمك؟", "اسمي علي."]),
+        ("no end at all", ["no end at all"]),
+        ("  ", []),
+    ],
+)
+def test_sentences(text: str, expected: list[str] | None) -> None:
+    if expected is None:
+        first, last = sentences(text)
+        assert last in ("They talked.", "Yes.")
+        assert f"{first} {last}" == text
+    else:
+        assert sentences(text) == expected
+
+
+def test_what_fits_stays_whole() -> None:
+    assert split("One. Two. Three.", 3, by_words) == ["One. Two. Three."]
+    assert split("   ", 3, by_words) == []
+
+
+def test_sentences_then_clauses_then_spaces() -> None:
+    assert split("A b. C d e.", 3, by_words) == ["A b.", "C d e."]
+    assert split("a b c; d e f, g h", 5, by_words) == ["a b c;", "d e f, g h"]
+    assert split("a b c, d e f", 4, by_words) == ["a b c,", "d e f"]
+    assert split("a b c d e f", 4, by_words) == ["a b c", "d e f"]
+
+
+def test_a_word_that_no_part_can_hold_is_cut_inside() -> None:
+    parts = split("x" * 25 + " yy", 10, len)
+    assert "".join(parts).replace(" ", "") == "x" * 25 + "yy"
+    assert all(len(part) <= 10 for part in parts)
+    chinese = "我们今天去公园散步然后回家吃饭" * 3
+    assert "".join(split(chinese, 10, len)) == chinese
+
+
+TEXTS = st.text(alphabet="ab .,;!?…。，\n—", max_size=120)
+
+
+@given(TEXTS, st.integers(1, 20))
+def test_parts_fit_and_nothing_but_spaces_is_lost(text: str, longest: int) -> None:
+    parts = split(text, longest, len)
+    assert all(0 < len(part) <= longest for part in parts)
+    assert "".join("".join(parts).split()) == "".join(text.split())
+
+
+def test_joining_puts_spaces_only_where_they_are_written() -> None:
+    assert join(["One.", "Two."]) == "One. Two."
+    assert join(["今天。", "好。"]) == "今天。好。"
+    assert join(["今天。", "Yes."]) == "今天。 Yes."
+    assert join(["", "One.", "", "Two."]).split() == ["One.", "Two."]
+    assert join(["One.", ""]) == "One. ".strip()
+    assert join([]) == ""
+
+
+def test_a_part_of_no_tokens_is_refused() -> None:
+    with pytest.raises(UsageError, match="at least 1 token"):
+        split("a", 0, len)

@@ -1,0 +1,33 @@
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from regard.decoding.top import LogSumExp, top
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 4), st.integers(1, 1500), st.integers(1, 12), st.integers(0, 1000))
+def test_top_is_topk(rows: int, vocabulary: int, count: int, seed: int) -> None:
+    logits = torch.randn(rows, vocabulary, generator=torch.Generator().manual_seed(seed))
+    count = min(count, vocabulary)
+    values, places = top(logits, count)
+    expected = logits.topk(count)
+    assert torch.equal(values, expected.values)
+    assert torch.equal(places, expected.indices)
+
+
+@pytest.mark.parametrize("place", [0, 63, 64, 639, 640, 699])
+def test_the_largest_is_found_wherever_it_stands(place: int) -> None:
+    logits = torch.full((1, 700), -torch.inf)
+    logits[0, place] = 1.0
+    assert top(logits, 2)[1][0, 0] == place
+
+
+def test_log_sum_exp_is_torchs_and_leaves_the_logits_alone() -> None:
+    log_sum_exp = LogSumExp()
+    for rows in (5, 2, 7):
+        logits = 50 * torch.randn(rows, 300)
+        before = logits.clone()
+        torch.testing.assert_close(log_sum_exp(logits), before.logsumexp(-1))
+        assert torch.equal(logits, before)

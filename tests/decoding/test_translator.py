@@ -1,0 +1,126 @@
+import pytest
+import torch
+
+from regard.base.errors import UsageError
+from regard.decoding.strategies.beam import Beam
+from regard.decoding.strategies.greedy import Greedy
+from regard.decoding.translator import Pair, Translator
+from tests.data.examples import LINES, subwords
+from tests.decoding.fakes import Fake, FakeLanguage
+
+TEXTS = list(dict.fromkeys(LINES))
+
+
+def translator(**settings: object) -> Translator:
+    known = subwords()
+    return Translator(Fake(len(known), end=3.0), known, known, **settings)
+
+
+def test_texts_are_translated_in_order_and_blank_ones_stay_blank() -> None:
+    found = translator(batch_tokens=60).translate([TEXTS[0], "", TEXTS[1], "  \t", TEXTS[2]])
+    assert [bool(one.text) for one in found] == [True, False, True, False, True]
+    assert found[1].n_best == ()
+    for text, one in zip(TEXTS[:3], found[::2], strict=True):
+        (alone,) = translator().translate([text])
+        assert alone.text == one.text
+        assert alone.score == pytest.approx(one.score, abs=1e-4)
+        assert one.text == subwords().decode(one.n_best[0].tokens)
+    assert translator().translate([]) == []
+
+
+def test_scores_are_those_of_scoring_the_text() -> None:
+    model = translator(strategy=Greedy(max_length=5))
+    (found,) = model.translate(TEXTS[:1])
+    best = found.n_best[0]
+    if subwords().encode(best.text) == list(best.tokens):
+        assert model.score(TEXTS[:1], [best.text])[0] == pytest.approx(best.token_scores, abs=1e-4)
+    given = model.score(TEXTS[:3], TEXTS[3:6])
+    assert [len(row) for row in given] == [len(subwords().encode(text)) + 1 for text in TEXTS[3:6]]
+    assert model.score(TEXTS[2:3], TEXTS[5:6])[0] == pytest.approx(given[2], abs=1e-4)
+
+
+def test_the_n_best_have_different_texts() -> None:
+    for one in translator().translate(TEXTS, strategy=Beam(size=6, n_best=6)):
+        assert len({other.text for other in one.n_best}) == len(one.n_best) > 1
+        assert (one.text, one.score) == (one.n_best[0].text, one.n_best[0].score)
+
+
+def test_a_text_that_is_too_long_is_translated_in_parts_and_said_so() -> None:
+    long = " ".join(TEXTS[:2])
+    limit = max(len(subwords().encode(text)) for text in TEXTS[:2]) + 1
+    model = translator(max_source=limit, strategy=Greedy())
+    short, whole = model.translate([TEXTS[0], long], first_line=41)
+    parts = model.translate(TEXTS[:2])
+    assert not [note for note in short.notes if "parts" in note.message]
+    assert str(whole.notes[0]) == (
+        f"line 42: is longer than the {limit} tokens that the model reads; it was translated in 2 parts"
+    )
+    assert whole.text == f"{parts[0].text} {parts[1].text}"
+    assert whole.score == pytest.approx(parts[0].score + parts[1].score, abs=1e-4)
+
+
+def test_a_translation_that_does_not_end_is_noted() -> None:
+    model = Fake(len(subwords()), end=-20.0)
+    (found,) = Translator(model, subwords(), subwords(), Greedy(max_length=3)).translate(["A dog"])
+    assert [str(note) for note in found.notes] == [
+        "line 1: the translation did not end within 3 tokens and was cut there"
+    ]
+
+
+def test_a_prefix_is_what_the_translation_starts_with() -> None:
+    found = translator().translate(TEXTS[:2], prefixes=["Zwei Hunde", ""])
+    assert found[0].text.startswith("Zwei Hunde")
+    assert found[1].text == translator().translate(TEXTS[1:2])[0].text
+
+
+def test_a_prefix_starts_the_first_part_of_a_long_text_alone() -> None:
+    limit = max(len(subwords().encode(text)) for text in TEXTS[:2]) + 1
+    model = translator(max_source=limit)
+    (whole,) = model.translate([" ".join(TEXTS[:2])], prefixes=["Zwei Hunde"])
+    first, second = model.translate(TEXTS[:2], prefixes=["Zwei Hunde", ""])
+    assert whole.text == f"{first.text} {second.text}".strip()
+
+
+def test_alignments_come_from_the_aligner_and_count_the_words_of_all_parts() -> None:
+    seen = []
+
+    def first_to_first(pairs: list[Pair]) -> list[tuple[tuple[int, int], ...]]:
+        seen.extend(pairs)
+        return [((0, 0),) for _ in pairs]
+
+    limit = max(len(subwords().encode(text)) for text in TEXTS[:2]) + 1
+    model = translator(aligner=first_to_first, max_source=limit, strategy=Greedy(min_length=2))
+    found = model.translate([TEXTS[0], "", " ".join(TEXTS[:2])], alignments=True)
+    words = len(seen[1].target.split())
+    assert [one.alignment for one in found] == [((0, 0),), (), ((0, 0), (len(TEXTS[0].split()), words))]
+    assert seen[0].source_ids == tuple(subwords().encode(TEXTS[0]))
+    assert model.translate(TEXTS[:1])[0].alignment is None
+
+
+def test_an_ensemble_translates() -> None:
+    known = subwords()
+    models = [Fake(len(known), seed=seed, end=3.0) for seed in (1, 2)]
+    assert Translator(models, known, known, Beam(min_length=3)).translate(TEXTS[:1])[0].text
+
+
+def test_wrong_use_is_refused() -> None:
+    known = subwords()
+    with pytest.raises(UsageError, match="use Generator"):
+        Translator(FakeLanguage(len(known)), known, known)
+    with pytest.raises(UsageError, match="max_source must be at least 2"):
+        translator(max_source=1)
+    with pytest.raises(UsageError, match="a list of texts"):
+        translator().translate("A dog")
+    with pytest.raises(UsageError, match="1 texts, but 2 prefixes"):
+        translator().translate(["A dog"], prefixes=["", ""])
+    with pytest.raises(UsageError, match="no aligner"):
+        translator().translate(["A dog"], alignments=True)
+    with pytest.raises(UsageError, match="1 sources, but 0 targets"):
+        translator().score(["A dog"], [])
+
+
+def test_gradients_are_not_recorded() -> None:
+    model = translator()
+    model.translate(TEXTS[:1])
+    assert torch.is_grad_enabled()
+    assert all(weight.grad is None for weight in model.models[0].parameters())

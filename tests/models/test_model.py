@@ -1,0 +1,109 @@
+import pytest
+import torch
+from torch import nn
+
+from regard.base.config import from_dict, to_dict
+from regard.base.errors import ConfigError, ShapeError, UsageError
+from regard.models.gpt import Gpt
+from regard.models.model import MODELS, LayerState, State, fitting, given, weights_in
+from regard.models.rnn_lm import RnnLm
+from regard.models.seq2seq import Seq2seq
+from regard.models.transformer import Transformer
+
+PRESETS = [(name, preset) for name in MODELS.names for preset in MODELS.get(name).presets]
+
+
+def test_a_file_is_a_model() -> None:
+    assert {"gpt", "rnn_lm", "seq2seq", "transformer"} <= set(MODELS.names)
+    assert MODELS.get("seq2seq") is Seq2seq
+    assert MODELS.make("transformer(width=64, heads=4)").width == 64
+
+
+@pytest.mark.parametrize(("name", "preset"), PRESETS)
+def test_presets_are_plain_settings_that_build(name: str, preset: str) -> None:
+    kind = MODELS.get(name)
+    design = kind.preset(preset)
+    assert from_dict(kind.presets[preset], kind) == design
+    with torch.device("meta"):
+        model = design.build(100, 100)
+    assert model.output.weight.shape[0] == 100
+    assert design.training_flops(1e3, 1e3, 100, 100) > 0
+
+
+@pytest.mark.parametrize(("name", "preset"), PRESETS)
+def test_a_design_is_written_and_read_back(name: str, preset: str) -> None:
+    design = MODELS.get(name).preset(preset)
+    assert from_dict(to_dict(design), type(design)) == design
+
+
+def test_presets_can_be_changed_also_inside() -> None:
+    design = Seq2seq.preset("bahdanau", width=64, attention={"dropout": 0.5})
+    assert (design.width, design.embedding) == (64, 620)
+    assert design.attention is not None
+    assert design.attention.dropout == 0.5
+    assert design.attention.score == Seq2seq.preset("bahdanau").attention.score
+    assert Seq2seq.preset("bahdanau", attention=None).attention is None
+    with pytest.raises(ConfigError, match=r"Seq2seq: unknown 'bahdanu' \(did you mean 'bahdanau'\?\)"):
+        Seq2seq.preset("bahdanu")
+
+
+@pytest.mark.parametrize(
+    ("kind", "setting", "complaint"),
+    [
+        (Transformer, {"norm": "befor"}, r"transformer\.norm: unknown 'befor' \(did you mean 'before'\?\)"),
+        (Transformer, {"positions": "rotori"}, r"transformer\.positions: unknown 'rotori'"),
+        (Transformer, {"attention_dropout": 1.0}, "transformer: attention_dropout must be"),
+        (Transformer, {"encoder_layers": 0}, "transformer: encoder_layers must be at least 1"),
+        (Gpt, {"activation": "rellu"}, r"gpt\.activation: unknown 'rellu'"),
+        (Gpt, {"score": "dott"}, r"gpt\.score: unknown 'dott'"),
+        (RnnLm, {"cell": "lstn"}, r"rnn_lm\.cell: unknown 'lstn' \(did you mean 'lstm'\?\)"),
+        (Seq2seq, {"query": "next"}, r"seq2seq\.query: unknown 'next'"),
+        (Seq2seq, {"dropout": -0.5}, "seq2seq: dropout must be"),
+    ],
+)
+def test_wrong_settings_are_named(kind: type, setting: dict[str, object], complaint: str) -> None:
+    design = kind()
+    for name, value in setting.items():  # past the type checker, which would speak first
+        object.__setattr__(design, name, value)
+    with pytest.raises(ConfigError, match=complaint):
+        design.__post_init__()
+
+
+def test_wrong_settings_of_a_file_are_named_too() -> None:
+    with pytest.raises(ConfigError, match=r"model\.norm: unknown 'befor'"):
+        from_dict({"norm": "befor"}, Transformer, "model")
+    with pytest.raises(ConfigError, match=r"model\.attention\.score: unknown 'dott'"):
+        from_dict({"attention": {"score": "dott"}}, Seq2seq, "model")
+
+
+def test_only_single_rows_are_spread() -> None:
+    state = LayerState(sentences=2, memories=())
+    with pytest.raises(UsageError, match="1 row a sentence can be spread, but this one has 3"):
+        state.spread(3).spread(2)
+
+
+def test_a_state_must_fit() -> None:
+    class Other(State):
+        def pick_rows(self, rows):
+            return self
+
+        def pick_sentences(self, sentences):
+            return self
+
+    state = LayerState(sentences=2, beams=3)
+    assert fitting(state, LayerState, torch.zeros(6, dtype=torch.long)) is state
+    with pytest.raises(ShapeError, match="2 sentences of 3 rows, but 2 tokens"):
+        fitting(state, LayerState, torch.zeros(2, dtype=torch.long))
+    with pytest.raises(UsageError, match="goes on from a LayerState, but was given a Other"):
+        fitting(Other(sentences=1), LayerState, torch.zeros(1, dtype=torch.long))
+
+
+def test_a_source_is_asked_for() -> None:
+    with pytest.raises(ShapeError, match="needs a source"):
+        given(None, None)
+
+
+def test_matrices_are_counted_once_and_embeddings_not() -> None:
+    linear = nn.Linear(3, 4)
+    shared = nn.Sequential(linear, nn.Embedding(7, 3), linear)
+    assert weights_in(shared, None, linear) == 12

@@ -1,0 +1,48 @@
+import json
+
+import pytest
+
+from regard.base.errors import RegardError
+from regard.training.history import History, Point, score_of
+
+
+def history(*scores: float) -> History:
+    made = History()
+    for at, score in enumerate(scores, start=1):
+        made = made.add(10 * at, score)
+    return made
+
+
+def test_nothing_is_best_before_the_first() -> None:
+    assert History().best is None
+    assert History().stale == 0
+    assert History().top(3) == History().last(3) == []
+
+
+def test_the_best_is_the_first_of_equals() -> None:
+    seen = history(1.0, 3.0, 2.0, 3.0)
+    assert seen.best == Point(20, 3.0)
+    assert seen.stale == 2
+    assert seen.scores == (1.0, 3.0, 2.0, 3.0)
+
+
+def test_the_best_and_the_last_are_chosen() -> None:
+    seen = history(1.0, 3.0, 2.0, 3.0, 2.0)
+    assert seen.top(1) == [20]
+    assert seen.top(3) == [20, 30, 40]
+    assert seen.last(2) == [40, 50]
+    assert seen.top(9) == seen.last(9) == [10, 20, 30, 40, 50]
+
+
+def test_it_survives_json() -> None:
+    seen = history(0.1 + 0.2, float("-inf"), 1 / 3)
+    assert History.from_list(json.loads(json.dumps(seen.to_list()))) == seen
+
+
+def test_more_is_always_better() -> None:
+    metrics = {"loss": 2.0, "bleu": 30.0, "perplexity": float("nan")}
+    assert score_of(metrics, "loss") == -2.0
+    assert score_of(metrics, "bleu") == 30.0
+    assert score_of(metrics, "perplexity") == float("-inf")
+    with pytest.raises(RegardError, match=r"training\.metric: unknown 'bleau' \(did you mean 'bleu'\?\)"):
+        score_of(metrics, "bleau")

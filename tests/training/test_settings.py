@@ -1,0 +1,40 @@
+import pytest
+
+from regard.base.config import from_dict, to_dict
+from regard.base.errors import ConfigError
+from regard.training.schedules.cosine import Cosine
+from regard.training.schedules.inverse_square_root import InverseSquareRoot
+from regard.training.settings import TrainingSettings
+
+
+def test_settings_are_written_and_read() -> None:
+    settings = TrainingSettings(steps=None, epochs=3, schedule="cosine(steps=9)")
+    assert settings.schedule == Cosine(steps=9)
+    assert from_dict(to_dict(settings), TrainingSettings) == settings
+    assert TrainingSettings().schedule == InverseSquareRoot()
+
+
+def test_a_table_chooses_parts() -> None:
+    table = {"optimizer": {"learning_rate": 0.1}, "loss": {"rows": "none"}, "schedule": {"name": "cosine", "steps": 5}}
+    settings = from_dict(table, TrainingSettings, "training")
+    assert settings.optimizer.learning_rate == 0.1
+    assert settings.loss.rows is None
+    assert settings.schedule == Cosine(5)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"steps": None}, "set at least one of steps, epochs and patience"),
+        ({"steps": 0}, "steps must be at least 1, but is 0"),
+        ({"average": 0}, "average must be at least 1"),
+        ({"clip": 0.0}, "clip must be more than 0"),
+        ({"precision": "float16"}, r"training\.precision: unknown 'float16'"),
+        ({"average_of": "first"}, r"training\.average_of: unknown 'first'"),
+        ({"schedule": "linear"}, "unknown 'linear'"),
+        ({"seed": -1}, "seed must be at least 0"),
+    ],
+)
+def test_settings_out_of_range_are_named(wrong: dict[str, object], sentence: str) -> None:
+    with pytest.raises(ConfigError, match=sentence):
+        from_dict(wrong, TrainingSettings, "training")

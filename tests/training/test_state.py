@@ -1,0 +1,44 @@
+import json
+
+import pytest
+import torch
+
+from regard.base.errors import RegardError
+from regard.data.batches import Position
+from regard.training.history import History
+from regard.training.state import State, seed_of, set_weights, weights_of, with_ties
+
+from . import examples
+
+
+def test_it_survives_json() -> None:
+    state = State(
+        step=7, position=Position(epoch=1, index=3), tokens=99, lines=4, loss=0.1 + 0.2, likelihood=1 / 3, counted=5,
+        validated=6, history=History().add(6, -1.5),
+    )  # fmt: skip
+    assert State.from_dict(json.loads(json.dumps(state.to_dict()))) == state
+    assert State.from_dict(State().to_dict()) == State()
+
+
+def test_seeds_are_all_different_and_always_the_same() -> None:
+    seeds = {seed_of(seed, step) for seed in range(20) for step in range(200)}
+    assert len(seeds) == 4000
+    assert all(0 <= seed < 2**63 for seed in seeds)
+    assert seed_of(1, 23) != seed_of(12, 3)
+    assert seed_of(1, 1) == 73533451931980509
+
+
+def test_tied_weights_are_kept_once_and_restored_everywhere() -> None:
+    model, other = examples.tiny(1), examples.tiny(2)
+    once = weights_of(model)
+    assert "embedding.weight" in once
+    assert "output.weight" not in once
+    assert with_ties(model, once).keys() == model.state_dict().keys()
+    set_weights(other, once, "a")
+    assert all(torch.equal(tensor, other.state_dict()[name]) for name, tensor in model.state_dict().items())
+    assert other.output.weight is other.embedding.weight
+
+
+def test_weights_of_another_model_are_refused() -> None:
+    with pytest.raises(RegardError, match=r"file: has no tensor 'middle\.bias'"):
+        set_weights(examples.tiny(), {"embedding.weight": torch.ones(1)}, "file")
