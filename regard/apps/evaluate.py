@@ -52,11 +52,10 @@ def evaluate(
     if len(files) > 2:
         raise UsageError(f"evaluate: give source and target, not {len(files)} files")
     loaded = load(model, device=device)
-    corpus = open_corpus(*files, blanks="error")
     if isinstance(loaded, Generator):
-        _language_model(loaded, [line.text for line in corpus.lines()])
+        _language_model(loaded, [line.text for line in open_corpus(*files).lines()])
         return
-    pairs = list(corpus.pairs())
+    pairs = list(open_corpus(*files, blanks="error").pairs())
     sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
     search = chosen_strategy(strategy, beam, loaded.strategy)
     with _bar("translating", len(sources)) as advance:

@@ -1,7 +1,7 @@
 """run.toml: everything that decides a run, as one typed tree."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -37,7 +37,8 @@ class DataSettings:
             raise ConfigError(f"data: one or two files make a corpus, but {len(files)} are given")
         places = [folder / file for file in files]
         target = places[1] if len(places) == 2 else None
-        return open_corpus(places[0], target, format=self.format, keys=self.keys, blanks=blanks)
+        corpus = open_corpus(places[0], target, format=self.format, keys=self.keys, blanks=blanks)
+        return corpus if corpus.sides == 2 else replace(corpus, blanks="skip")  # running text has blank lines
 
 
 @dataclass(frozen=True, kw_only=True)

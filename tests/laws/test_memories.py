@@ -158,23 +158,24 @@ def test_gradients_pass_through_what_was_written_in_pieces(memory: Memory, needs
 
 
 @grad
+@pytest.mark.parametrize("size", [1, 3, 4, 5])
 @pytest.mark.parametrize("memory", examples(MEMORIES))
-def test_a_memory_is_a_value(memory: Memory, learning: bool) -> None:
+def test_a_memory_is_a_value(memory: Memory, size: int, learning: bool) -> None:
     """Going on from a memory twice, in different ways, leaves it and both of what came of it as they were."""
     empty, reading = started(memory)
-    query, (key, value), (left_key, left_value), (right_key, right_value) = queries(), pairs(4), pairs(3), pairs(3)
+    query, (key, value), (left_key, left_value), (right_key, right_value) = queries(), pairs(size), pairs(3), pairs(3)
     with mode(learning):
-        trunk = write(empty, key, value, [1, 1, 1, 1])
+        trunk = write(empty, key, value, [1] * size)
         before = read(trunk, reading, query)
         left = write(trunk, left_key, left_value, [1, 2])
         right = write(trunk, right_key, right_value, [1, 1, 1])
         longer = write(left, right_key, right_value, [3])
         alone = {
-            "left": write(empty, torch.cat([key, left_key], 2), torch.cat([value, left_value], 2), [7]),
-            "right": write(empty, torch.cat([key, right_key], 2), torch.cat([value, right_value], 2), [7]),
+            "left": write(empty, torch.cat([key, left_key], 2), torch.cat([value, left_value], 2), [size + 3]),
+            "right": write(empty, torch.cat([key, right_key], 2), torch.cat([value, right_value], 2), [size + 3]),
         }
         assert empty.length == 0
-        assert (trunk.length, left.length, right.length, longer.length) == (4, 7, 7, 10)
+        assert (trunk.length, left.length, right.length, longer.length) == (size, size + 3, size + 3, size + 6)
         assert torch.equal(read(trunk, reading, query), before)
         for name, branch in (("left", left), ("right", right)):
             expected = read(alone[name], reading, query)
