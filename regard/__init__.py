@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from regard.attention.position import POSITIONS as positions
     from regard.attention.score import SCORES as scores
     from regard.attention.soft_dict import SoftDict
+    from regard.decoding.loading import load
     from regard.inspection.record import record
 
 __version__ = "0.1.0"
@@ -32,6 +33,7 @@ __all__ = [
     "attend",
     "backends",
     "explain",
+    "load",
     "masks",
     "memories",
     "normalizers",
@@ -48,6 +50,7 @@ _HOMES = {
     "attend": "attention.core",
     "backends": "attention.backend:BACKENDS",
     "explain": "attention.core",
+    "load": "decoding.loading",
     "masks": "attention.mask:MASKS",
     "memories": "attention.memory:MEMORIES",
     "normalizers": "attention.normalizer:NORMALIZERS",

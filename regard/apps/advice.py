@@ -75,10 +75,12 @@ def advise(look: Look, model: str | None, preset: str | None) -> Advice:
     steps = _between(1_000, epoch * 60, 100_000)
     if subwords == "character":
         steps = _between(400, epoch * 12, 20_000)
-    rate = 5e-3 if size_name == "tiny" and chosen == "transformer" else 2e-3 if chosen == "seq2seq" else 1e-3
+    named = model or chosen
+    sized = preset or (size_name if named == chosen else "small" if named == "seq2seq" else "tiny")
+    rate = 5e-3 if (named, sized) == ("transformer", "tiny") else 2e-3 if named == "seq2seq" else 1e-3
     return Advice(
-        model=model or chosen,
-        preset=preset or (size_name if model in (None, chosen) else "tiny"),
+        model=named,
+        preset=sized,
         subwords=subwords,
         size=size,
         steps=steps,

@@ -9,7 +9,23 @@ BeamOption = Annotated[int | None, typer.Option("--beam", min=1, help="Beam size
 StrategyOption = Annotated[
     str | None, typer.Option("--strategy", help="Any other search, such as 'sample(temperature=0.8, top_k=20)'.")
 ]
-DeviceOption = Annotated[str, typer.Option("--device", help="Where to compute: cpu, cuda, cuda:1 …")]
+
+
+def _usable(device: str) -> str:
+    """The same device, if it is there."""
+    if device != "cpu":
+        import torch
+
+        from regard.base.errors import UsageError
+
+        try:
+            torch.empty(1, device=device).item()
+        except (RuntimeError, AssertionError) as error:
+            raise UsageError(f"--device {device}: cannot be used: {str(error).partition(chr(10))[0]}") from error
+    return device
+
+
+DeviceOption = Annotated[str, typer.Option("--device", callback=_usable, help="Where to compute: cpu, cuda, cuda:1 …")]
 ThreadsOption = Annotated[int | None, typer.Option("--threads", min=1, help="Processor threads; all cores unless set.")]
 
 

@@ -69,8 +69,12 @@ def _measure(translator: Any, folder: Path) -> None:
 
 def _draw(translator: Any, text: str, path: Path) -> None:
     from regard.inspection.alignment import look
-    from regard.inspection.pictures import heat_map, save
 
+    try:
+        from regard.inspection.pictures import heat_map, save
+    except ImportError:
+        typer.echo(f"regard: {path} needs matplotlib: pip install 'regard[plots]'", err=True)
+        return
     found = translator.translate([text])[0].text
     looked = look(translator, text, found)
     note = "Each row is a character that was written, and what was read for it."

@@ -35,6 +35,7 @@ def doctor(
     use_threads(threads)
     from regard.apps.preparation import prepare
     from regard.apps.settings import read_run
+    from regard.base.errors import UsageError
     from regard.data.corpus import open_corpus
 
     settings = read_run(run, changes)
@@ -44,7 +45,10 @@ def doctor(
     if settings.data.dev is not None:
         held_out["dev"] = settings.data.corpus(settings.data.dev, home, "error")
     if test:
-        held_out["test"] = open_corpus(*test, blanks="error")
+        held_out["test"] = open_corpus(*test, blanks="error" if corpus.sides == 2 else "skip")
+    for name, other in held_out.items():
+        if other.sides != corpus.sides:
+            raise UsageError(f"{name}: must have as many sides as the training text, {corpus.sides}, not {other.sides}")
     typer.echo("Data")
     if corpus.sides == 2:
         _check(corpus, held_out)
@@ -89,7 +93,8 @@ def _predict(prepared: Any, seconds: float, device: str) -> None:
 
     found = rehearse(prepared, seconds, device)
     training = prepared.settings.training
-    steps = training.steps or round((training.epochs or 1) * found.steps_an_epoch)
+    limits = [training.steps, training.epochs and training.epochs * found.steps_an_epoch]
+    steps = min((limit for limit in limits if limit), default=found.steps_an_epoch)
     typer.echo(f"  {found.weights:,} weights, {found.flops_an_epoch:.2e} floating-point operations an epoch")
     typer.echo(f"  {found.tokens_a_second:,.0f} target tokens/s, {100 * found.padding:.1f} % padding")
     typer.echo(f"  an epoch is {found.steps_an_epoch:,} steps and takes {_time(found.seconds_an_epoch)}")

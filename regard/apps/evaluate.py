@@ -47,10 +47,11 @@ def evaluate(
     from regard.data.corpus import open_corpus
     from regard.decoding.generator import Generator
     from regard.decoding.loading import load
-    from regard.inspection.quality import corpus_scores, exact_match
+    from regard.inspection.quality import bleu, corpus_scores, exact_match
 
     if len(files) > 2:
         raise UsageError(f"evaluate: give source and target, not {len(files)} files")
+    bleu(["a"], ["a"], tokenize)  # whether there is such a tokenizer is better known now than after translating
     loaded = load(model, device=device)
     if isinstance(loaded, Generator):
         _language_model(loaded, [line.text for line in open_corpus(*files).lines()])

@@ -30,11 +30,10 @@ def generate(
     from regard.base.errors import UsageError
     from regard.decoding.generator import Generator
     from regard.decoding.loading import load
-    from regard.decoding.strategies.sample import Sample
 
     generator = load(model, device=device)
     if not isinstance(generator, Generator):
         raise UsageError(f"{model}: a translation model; use regard translate")
-    search = chosen_strategy(strategy, None, Sample(max_length=100) if strategy is None else generator.strategy)
+    search = chosen_strategy(strategy, None, generator.strategy)
     for options in generator.generate(prompts, search):
         typer.echo(options[0].text)

@@ -75,7 +75,7 @@ def init(
     """Look at parallel text, choose settings that suit it, and write them to run.toml."""
     from regard.apps.advice import advise, look_at
     from regard.apps.languages import language_of
-    from regard.apps.settings import read_run
+    from regard.apps.settings import read_run, with_preset
     from regard.base.errors import UsageError
     from regard.base.files import write_text
     from regard.data.corpus import open_corpus
@@ -86,10 +86,13 @@ def init(
         raise UsageError(f"{out}: is there already; --force writes over it, --out names another file")
     look = look_at(open_corpus(*files))
     if dev:
-        look_at(open_corpus(*dev, blanks="error"))
+        sides = look_at(open_corpus(*dev, blanks="error" if look.sides == 2 else "skip")).sides
+        if sides != look.sides:
+            raise UsageError(f"--dev: must have as many sides as the training text ({look.sides}), but has {sides}")
     advice = advise(look, model, preset)
+    with_preset({"name": advice.model, "preset": advice.preset}, "model")  # before a file is written
     codes = [language_of(file) for file in files] if len(files) == 2 else []
-    named = name or ("-".join(code for code in codes if code) or files[0].name.split(".")[0])
+    named = name or ("-".join(code for code in codes if code) or files[0].name.split(".")[0] or "run")
     text = TEMPLATE.format(
         out=out,
         reasons="\n".join(f"# {reason}" for reason in advice.reasons),
@@ -97,7 +100,7 @@ def init(
         train=_paths(files, out),
         dev=f"dev = {_paths(dev, out)}\n" if dev else "",
         languages=_languages(codes),
-        sharing="separate" if advice.subwords == "character" else "joint",
+        sharing="separate" if advice.subwords == "character" and advice.model == "seq2seq" else "joint",
         metric=("bleu" if advice.subwords != "character" else "exact") if dev and look.sides == 2 else "loss",
         decoding=DECODING if look.sides == 2 else "",
         **{key: value for key, value in vars(advice).items() if key != "reasons"},

@@ -11,7 +11,6 @@ from regard.data.batches import BatchSettings
 from regard.data.corpus import Blanks, Corpus, Format, open_corpus
 from regard.data.streams import StreamSettings
 from regard.data.vocabulary import SubwordSettings
-from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategy import STRATEGIES
 from regard.models.model import MODELS
 from regard.training.settings import TrainingSettings
@@ -64,7 +63,8 @@ class RunSettings:
     streams: StreamSettings = field(default_factory=StreamSettings)
     model: Annotated[Any, MODELS]
     training: TrainingSettings = field(default_factory=TrainingSettings)
-    decoding: Annotated[Any, STRATEGIES] = field(default_factory=Beam)
+    decoding: Annotated[Any, STRATEGIES] = None
+    """None: as a translator or a generator does unless told"""
 
     def __post_init__(self) -> None:
         if not self.name or Path(self.name).name != self.name or self.name.startswith("."):
@@ -88,6 +88,7 @@ def with_preset(model: dict[str, Any], where: str) -> dict[str, Any]:
     if "name" not in model:
         raise ConfigError(f"{where}.name: missing; models are: {', '.join(MODELS.names)}")
     presets = MODELS.get(str(model["name"]), f"{where}.name").presets  # type: ignore[attr-defined]
-    if model["preset"] not in presets:
-        raise ConfigError(unknown(f"{where}.preset", str(model["preset"]), presets, "presets"))
-    return {**presets[model["preset"]], **chosen}
+    preset = str(model["preset"])
+    if preset not in presets:
+        raise ConfigError(unknown(f"{where}.preset", preset, presets, "presets"))
+    return {**presets[preset], **chosen}

@@ -47,13 +47,18 @@ def run_training(settings: Any, folder: Path, data: Path, device: str = "cpu") -
     from regard.apps.preparation import prepare
     from regard.apps.watch import Watch
     from regard.base.config import to_toml
+    from regard.base.errors import RegardError
     from regard.runs.folder import open_run
     from regard.training.trainer import Trainer
 
     free = {"training.steps", "training.epochs", "training.patience", "training.keep", "decoding"}
     with open_run(folder, to_toml(settings), free) as place, Watch() as watch:
-        prepared = prepare(settings, folder, data, lambda text: watch.say(f"{text} …"))
-        model = prepared.model().to(device)
+        try:
+            prepared = prepare(settings, folder, data, lambda text: watch.say(f"{text} …"))
+            model = prepared.model().to(device)
+        except RegardError:
+            _forget(place)
+            raise
         weights = sum(weight.numel() for weight in model.parameters())
         watch.say(f"{len(prepared.store):,} training lines, {weights:,} weights")
         report = prepared.batches.batches.report() if hasattr(prepared.batches, "batches") else ""
@@ -73,10 +78,18 @@ def run_training(settings: Any, folder: Path, data: Path, device: str = "cpu") -
         return outcome
 
 
+def _forget(place: Any) -> None:
+    """Nothing was learned yet: other settings, such as a name without its misspelling, may take the folder."""
+    if not place.checkpoints.steps():
+        place.config.unlink(missing_ok=True)
+        (place.path / "subwords.json").unlink(missing_ok=True)
+
+
 def _draw_curves(place: Any, watch: Any) -> None:
+    from regard.base.errors import RegardError
+    from regard.training.curves import draw_curves
+
     try:
-        from regard.training.curves import draw_curves
-    except ImportError:
-        watch.note("curves.png needs matplotlib: pip install 'regard[plots]'")
-        return
-    draw_curves(place.log, place.curves)
+        draw_curves(place.log, place.curves)
+    except RegardError as error:  # without matplotlib, say; the model is there all the same
+        watch.note(str(error))

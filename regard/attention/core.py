@@ -117,5 +117,9 @@ def _index(chosen: Sequence[int] | Tensor, call: Call) -> Tensor:
 
 def _weights(call: Call) -> Tensor:
     logits = call.score(call.query, spread(call.key, call.groups))
-    bias = call.bias_tensor()
-    return call.normalizer(logits if bias is None else logits + bias, call.keep_tensor)
+    bias, keep = call.bias_tensor(), call.keep_tensor
+    if bias is None:
+        return call.normalizer(logits, keep)
+    if isinstance(call.bias, Tensor) and bool((shut := bias == float("-inf")).any()):  # another way to forbid a pair
+        keep = ~shut if keep is None else keep & ~shut
+    return call.normalizer(logits + bias, keep)

@@ -209,7 +209,7 @@ class MultiHead(nn.Module):
         places = positions_of(query.shape[2], query), positions_of(key.shape[2], key)
         if isinstance(keep, Mask) and all(part.keys_only for part in keep.conjuncts()):
             keep = keep(places[0][:1], places[1])
-        if keep is not None and (isinstance(keep, Mask) or keep.shape[-2:-1] not in ((), (1,))):
+        if keep is not None and (isinstance(keep, Mask) or any(size != 1 for size in keep.shape[-3:-1])):
             raise CombinationError(
                 f"attention: {type(self.memory).__name__} blends all positions, so it goes with masks "
                 "that hide whole keys, such as padding, and not with masks on pairs"

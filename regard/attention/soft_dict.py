@@ -23,11 +23,14 @@ from regard.base.errors import ShapeError, UsageError
 
 
 class SoftDict(nn.Module, MutableMapping[Any, Tensor]):
-    """Write pairs of vectors, look them up softly.
+    """Write pairs of vectors, look them up softly; what was written is saved with the module.
 
     Keys and values are vectors, or anything that `torch.as_tensor` makes one of; a number counts as a vector of
     width 1. With `projected`, W_Q, W_K and W_V are learned, starting as the identity: plain lookup to begin with.
     """
+
+    keys_written: Tensor
+    values_written: Tensor
 
     def __init__(
         self,
@@ -51,8 +54,8 @@ class SoftDict(nn.Module, MutableMapping[Any, Tensor]):
                 projection = nn.Linear(size, size, bias=False)
                 nn.init.eye_(projection.weight)
                 self.projections[name] = projection
-        self.keys_written = torch.empty(0, width)
-        self.values_written = torch.empty(0, self.value_width)
+        self.register_buffer("keys_written", torch.empty(0, width))
+        self.register_buffer("values_written", torch.empty(0, self.value_width))
 
     def write(self, keys: Float[Tensor, "pairs width"], values: Float[Tensor, "pairs value_width"]) -> None:
         """Add pairs as they are; a key that is there already then counts twice."""
@@ -68,19 +71,22 @@ class SoftDict(nn.Module, MutableMapping[Any, Tensor]):
         """What each query finds, [queries, value width], and the weight of each pair in it, [queries, pairs]."""
         if not len(self):
             raise UsageError("soft_dict: nothing was written yet, so there is nothing to look up")
-        query, key, value = (
-            (self.projections[name](side) if name in self.projections else side)[None, None]
-            for name, side in (("query", queries), ("key", self.keys_written), ("value", self.values_written))
-        )
+        sides = (("query", queries), ("key", self.keys_written), ("value", self.values_written))
+        query, key, value = (self._projected(name, side)[None, None] for name, side in sides)
         found = attend(query, key, value, score=self.score, normalizer=self.normalizer, weights=True)
         weights = found.weights
         return Attended(found.output[0, 0], None if weights is None else weights[0, 0])
 
     def __getitem__(self, query: Any) -> Tensor:
         vector = self._vector(query, self.width, "query")
-        if not len(self) or (self.normalizer.picks_one and not self._places(vector).any()):
+        if not len(self):
             raise KeyError(query)
-        return self.look_up(vector[None]).output[0]
+        if not self.normalizer.picks_one:
+            return self.look_up(vector[None]).output[0]
+        there = self._places(vector)
+        if not there.any():
+            raise KeyError(query)
+        return self._projected("value", self.values_written[there][-1])
 
     def __setitem__(self, key: Any, value: Any) -> None:
         vector, worth = self._vector(key, self.width, "key"), self._vector(value, self.value_width, "value")
@@ -111,16 +117,26 @@ class SoftDict(nn.Module, MutableMapping[Any, Tensor]):
     __hash__ = nn.Module.__hash__
     __eq__ = nn.Module.__eq__
 
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
+        for name in ("keys_written", "values_written"):
+            if prefix + name in state_dict:  # as many pairs as were saved
+                setattr(self, name, torch.empty_like(state_dict[prefix + name]))
+        super()._load_from_state_dict(state_dict, prefix, *rest)
+
     def extra_repr(self) -> str:
         """What the module's print shows."""
         return f"{len(self)} pairs, width={self.width}, value_width={self.value_width}, {self.normalizer}"
+
+    def _projected(self, name: str, vectors: Tensor) -> Tensor:
+        return self.projections[name](vectors) if name in self.projections else vectors
 
     def _places(self, key: Tensor) -> Tensor:
         return (self.keys_written == key.to(self.keys_written)).all(-1)
 
     def _vector(self, value: Any, width: int, role: str) -> Tensor:
         vector = torch.as_tensor(value)
-        vector = vector.to(self.keys_written.dtype) if not vector.is_floating_point() else vector
+        if len(self) or not vector.is_floating_point():  # the first pair decides the precision
+            vector = vector.to(self.keys_written)
         vector = vector.reshape(1) if vector.dim() == 0 else vector
         if vector.shape != (width,):
             raise ShapeError(f"soft_dict: a {role} must be a vector of width {width}, but is {list(vector.shape)}")

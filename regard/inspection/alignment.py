@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from regard.base.errors import UsageError
 from regard.data.batch import collate
-from regard.data.subwords import EOS, Subwords
+from regard.data.subwords import EOS, MARK, Subwords
 from regard.decoding.translator import Translator
 from regard.inspection.record import attention_layers, record
 
@@ -39,6 +39,6 @@ def look(translator: Translator, source: str, target: str, layer: str | None = N
 
 
 def _pieces(subwords: Subwords, text: str) -> tuple[str, ...]:
-    text = subwords.normalize(text)
-    shown = (text[piece.start : piece.end] for piece in subwords.encode_with_offsets(text))
-    return (*(piece if piece.strip() else "␣" for piece in shown), "⏎")
+    """The tokens as a person reads them: a space alone as ␣, the end as ⏎."""
+    spelled = (subwords.pieces[number].replace(MARK, " ") for number in subwords.encode(text))
+    return (*(piece.strip() or "␣" for piece in spelled), "⏎")

@@ -6,11 +6,9 @@ signature that says how it was computed.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-from regard.base.errors import UsageError
-
-Tokenize = Literal["13a", "none", "intl", "char", "zh", "ja-mecab", "ko-mecab", "flores200"]
+from regard.base.errors import RegardError, UsageError, unknown
 
 
 @dataclass(frozen=True)
@@ -68,7 +66,12 @@ def _metric(name: str, tokenize: str | None, lowercase: bool) -> Any:
     from sacrebleu.metrics.ter import TER
 
     if name == "BLEU":
-        return BLEU(tokenize=tokenize, lowercase=lowercase) if tokenize else BLEU(lowercase=lowercase)
+        if tokenize is not None and tokenize not in BLEU.TOKENIZERS:
+            raise UsageError(unknown("evaluate.tokenize", tokenize, BLEU.TOKENIZERS, "tokenizers"))
+        try:
+            return BLEU(tokenize=tokenize, lowercase=lowercase)
+        except (ImportError, RuntimeError) as error:  # some need further packages, and say so
+            raise RegardError(f"evaluate.tokenize: {error}") from error
     if name == "chrF":
         return CHRF(lowercase=lowercase)
     if name == "TER":

@@ -69,8 +69,8 @@ class RunFolder:
 def open_run(path: str | Path, config: str, free: Collection[str] = ()) -> Iterator[RunFolder]:
     """The folder of the run with these settings (as TOML), made if need be, and for this process alone.
 
-    A folder that was made with other settings is refused, except where only those named in `free`, such as
-    `training.steps`, differ; these take their new values.
+    A folder that was made with other settings is refused, except where only those named in `free` differ, such as
+    `training.steps` or the whole table `decoding`; these take their new values.
     """
     folder = RunFolder(Path(path))
     try:
@@ -123,7 +123,7 @@ def _refuse_other_settings(folder: RunFolder, config: str, free: Collection[str]
     except tomllib.TOMLDecodeError as error:
         raise RegardError(f"{folder.config}: not valid TOML: {error}; delete the folder to start anew") from error
     for setting, old, new in _differences(before, tomllib.loads(config)):
-        if setting not in free:
+        if not any(setting == name or setting.startswith(f"{name}.") for name in free):
             raise RegardError(
                 f"{folder.path}: this run was made with other settings: {setting} was {old}, and is now {new}; "
                 f"set it back, choose another name, or delete the folder to start anew"

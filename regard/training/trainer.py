@@ -19,6 +19,7 @@ from regard.base.errors import RegardError
 from regard.data.batches import Position
 from regard.runs.artifact import Artifact
 from regard.runs.folder import RunFolder
+from regard.training.allocator import keep_memory
 from regard.training.history import Point, score_of
 from regard.training.interrupt import Interrupted, Signals
 from regard.training.keeper import Keeper
@@ -87,6 +88,8 @@ class Trainer:
 
         When asked to stop by a signal, a checkpoint is written and Interrupted raised.
         """
+        if self.device.type == "cpu":
+            keep_memory()
         self.state = self._keeper.resume()
         self.folder.log.rewind(self.state.lines)
         self.progress.resumed(self.state.step)

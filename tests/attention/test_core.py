@@ -135,3 +135,18 @@ def test_weights_of_some_rows_and_heads() -> None:
     whole = attend(*tensors, **SOFT, weights=True).weights
     torch.testing.assert_close(weights_of(call), whole)
     torch.testing.assert_close(weights_of(call, heads=[2], rows=[4, 0]), whole[:, [2]][:, :, [4, 0]])
+
+
+@pytest.mark.parametrize("backend", ["plain", "fused", "blockwise"])
+def test_a_bias_of_minus_infinity_forbids_a_pair_and_a_row_of_them_reads_zeros(backend: str) -> None:
+    query, key, value = (torch.randn(1, 1, 3, 4, dtype=torch.float64, requires_grad=True) for _ in range(3))
+    bias = torch.zeros(3, 3, dtype=torch.float64)
+    bias[1] = float("-inf")
+    bias[2, 0] = float("-inf")
+    parts = {"score": SCORES.make("scaled_dot"), "normalizer": NORMALIZERS.make("softmax"), "backend": backend}
+    output = attend(query, key, value, bias=bias, **parts).output
+    kept = attend(query, key, value, keep=bias == 0, **parts).output
+    assert torch.equal(output[0, 0, 1], torch.zeros(4, dtype=torch.float64))
+    assert torch.allclose(output, kept, atol=1e-12)
+    output.sum().backward()
+    assert all(torch.isfinite(side.grad).all() for side in (query, key, value))

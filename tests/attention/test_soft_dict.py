@@ -193,3 +193,22 @@ def test_it_prints_what_it_is() -> None:
     soft = SoftDict(3, 2, normalizer="hard")
     soft[[1, 2, 3]] = [1, 2]
     assert "1 pairs, width=3, value_width=2, Hard()" in repr(soft)
+
+
+def test_with_a_hard_normalizer_a_key_reads_what_was_last_written_for_it_whatever_the_score() -> None:
+    soft = SoftDict(1, 1, score="dot", normalizer="hard")
+    soft[1] = 5.0
+    soft[3] = 7.0  # for a dot product a better match for 1 than 1 itself
+    assert soft[1].item() == 5.0
+    soft.write(torch.tensor([[1.0]]), torch.tensor([[9.0]]))
+    assert soft[1].item() == 9.0
+
+
+def test_what_was_written_is_saved_and_moved_with_the_module() -> None:
+    soft = SoftDict(2, 1)
+    soft.write(torch.randn(3, 2), torch.randn(3, 1))
+    other = SoftDict(2, 1)
+    other.load_state_dict(soft.state_dict())
+    assert len(other) == 3
+    assert torch.equal(other[[0.5, 0.5]], soft[[0.5, 0.5]])
+    assert other.double()[[0.5, 0.5]].dtype == torch.float64

@@ -72,6 +72,15 @@ def test_a_free_setting_may_change(tmp_path: Path) -> None:
         assert folder.config.read_text() == longer
 
 
+def test_a_free_table_may_change(tmp_path: Path) -> None:
+    with open_run(tmp_path, CONFIG):
+        pass
+    with open_run(tmp_path, CONFIG + "[decoding]\nbeams = 4\n", free=["decoding"]):
+        pass
+    with pytest.raises(RegardError, match=r"decoding\.beams was 4, and is now 5"):
+        open_run(tmp_path, CONFIG + "[decoding]\nbeams = 5\n", free=["decode", "decoding.beam"]).__enter__()
+
+
 def test_a_spoiled_config_is_named(tmp_path: Path) -> None:
     (tmp_path / "run.toml").write_text("a = = 1")
     with pytest.raises(RegardError, match=r"run\.toml: not valid TOML"):

@@ -15,7 +15,10 @@ from regard.base.errors import ShapeError, check_at_least
 
 @dataclass(frozen=True)
 class Grid(Bias):
-    """A learned number for each step down and across a picture whose cells are numbered row by row."""
+    """A learned number for each step down and across a picture whose cells are numbered row by row.
+
+    A shift of everything by whole rows changes nothing; one that wraps around the picture's edge does.
+    """
 
     rows: int
     columns: int
