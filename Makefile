@@ -10,14 +10,14 @@ INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -qq -c const
 .PHONY: help demo test lint bench clean
 
 help:
-	@echo "make demo    see it work"
+	@echo "make demo    train a translator of dates in two minutes, and look inside"
 	@echo "make test    run all tests"
 	@echo "make lint    check style and types"
 	@echo "make bench   measure it beside its peers"
 	@echo "make clean   remove everything that make has made"
 
 demo: $(VENV)/.dev
-	$(BIN)/regard draw gallery
+	$(BIN)/regard demo
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n auto -q

@@ -17,10 +17,11 @@ def test_scores_are_those_of_sacrebleu_with_its_signatures(home: Path, run: Run)
     outputs, references = (Path(name).read_text(encoding="utf-8").splitlines() for name in ("found.de", "test.de"))
     assert outputs == run("translate", "runs/en-de", stdin=Path("test.en").read_bytes()).lines
     bleu, chrf, ter, exact, perplexity = done.lines
-    for line, metric in ((bleu, sacrebleu.BLEU()), (chrf, sacrebleu.CHRF()), (ter, sacrebleu.TER())):
+    metrics = {"BLEU": sacrebleu.BLEU(), "chrF": sacrebleu.CHRF(), "TER": sacrebleu.TER()}
+    for line, (name, metric) in zip((bleu, chrf, ter), metrics.items(), strict=True):
         direct = metric.corpus_score(outputs, [references])
         shown, signature = line.split("\t")
-        assert shown == f"{metric.name.replace('chrF2', 'chrF')} {direct.score:.2f}"
+        assert shown == f"{name} {direct.score:.2f}"
         assert signature == str(metric.get_signature())
     same = sum(one == other for one, other in zip(outputs, references, strict=True))
     assert 0 < same

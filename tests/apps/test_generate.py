@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tests.apps import toy
-from tests.apps.commands import Run
+from tests.apps.commands import SMALL_LM, Run, changes
 
 
 def test_every_prompt_is_continued_in_order(home: Path, run: Run) -> None:
@@ -30,8 +30,6 @@ def test_without_a_strategy_at_most_a_hundred_tokens_are_drawn(home: Path, run: 
 
 
 def test_a_run_may_say_how_to_generate(home: Path, run: Run) -> None:
-    from tests.apps.commands import SMALL_LM, changes
-
     settings = SMALL_LM | {"decoding": "greedy(max_length=3, min_length=3)"}
     assert run("train", "lm.toml", *changes(settings)).code == 0
     first, again = (run("generate", "runs/lm", "das").lines for _ in range(2))

@@ -1,0 +1,30 @@
+"""Bars are for people who watch."""
+
+import io
+import sys
+
+import pytest
+
+from regard.apps.progress import bar
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_nothing_is_shown_where_nobody_watches(capsys: pytest.CaptureFixture[str]) -> None:
+    with bar("translating", 10) as advance:
+        advance(4)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_terminal_shows_how_far_it_is(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    with bar("translating", 10) as advance:
+        advance(10)
+    assert "translating" in terminal.getvalue()
+    assert "10/10" in terminal.getvalue()
+    assert capsys.readouterr().out == ""
