@@ -2,7 +2,7 @@
 
 import math
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,6 +15,10 @@ from regard.apps.decode_options import (
     use_threads,
 )
 from regard.apps.help import examples
+from regard.apps.progress import bar
+
+if TYPE_CHECKING:
+    from regard.decoding.generator import Generator
 
 app = typer.Typer(add_completion=False)
 
@@ -59,7 +63,7 @@ def evaluate(
     pairs = list(open_corpus(*files, blanks="error").pairs())
     sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
     search = chosen_strategy(strategy, beam, loaded.strategy)
-    with _bar("translating", len(sources)) as advance:
+    with bar("translating", len(sources)) as advance:
         outputs = []
         for start in range(0, len(sources), 256):
             part = sources[start : start + 256]
@@ -74,11 +78,7 @@ def evaluate(
     typer.echo(f"perplexity {math.exp(-sum(values) / len(values)):.3f} of the reference, by subword")
 
 
-def _language_model(generator: object, lines: list[str]) -> None:
-    from regard.decoding.generator import Generator
-
-    if not isinstance(generator, Generator):
-        raise TypeError(type(generator).__name__)
+def _language_model(generator: "Generator", lines: list[str]) -> None:
     values = generator.score(lines)
     characters = sum(len(line) + 1 for line in lines)
     words = sum(len(line.split()) + 1 for line in lines)
@@ -86,9 +86,3 @@ def _language_model(generator: object, lines: list[str]) -> None:
     typer.echo(f"perplexity {math.exp(nats / len(values)):.3f} by subword ({len(values):,} of them)")
     typer.echo(f"perplexity {math.exp(nats / words):.3f} by word ({words:,} of them, ends of lines counted)")
     typer.echo(f"bits per character {nats / math.log(2) / characters:.4f}")
-
-
-def _bar(title: str, total: int):  # type: ignore[no-untyped-def]
-    from regard.apps.progress import bar
-
-    return bar(title, total)

