@@ -24,7 +24,7 @@ from typer.main import get_command
 from regard.base.errors import RegardError, UsageError, unknown
 
 COMMANDS = {
-    "demo": ("regard.apps.demo", "Train a translator of written dates in two minutes, and look inside."),
+    "demo": ("regard.apps.demo", "Train a translator of written dates, and look inside."),
     "init": ("regard.apps.init", "Look at parallel text and write the settings of a run."),
     "doctor": ("regard.apps.doctor", "Say what to expect of a run, and what is wrong with its data."),
     "train": ("regard.apps.train", "Train a model; interrupt it as you like."),

@@ -1,5 +1,6 @@
 """regard init: looks at the data and writes the settings of a run."""
 
+import tomllib
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -75,7 +76,7 @@ def init(
     """Look at parallel text, choose settings that suit it, and write them to run.toml."""
     from regard.apps.advice import advise, look_at
     from regard.apps.languages import language_of
-    from regard.apps.settings import read_run, with_preset
+    from regard.apps.settings import run_of
     from regard.base.errors import UsageError
     from regard.base.files import write_text
     from regard.data.corpus import open_corpus
@@ -90,7 +91,6 @@ def init(
         if sides != look.sides:
             raise UsageError(f"--dev: must have as many sides as the training text ({look.sides}), but has {sides}")
     advice = advise(look, model, preset)
-    with_preset({"name": advice.model, "preset": advice.preset}, "model")  # before a file is written
     codes = [language_of(file) for file in files] if len(files) == 2 else []
     named = name or ("-".join(code for code in codes if code) or files[0].name.split(".")[0] or "run")
     text = TEMPLATE.format(
@@ -105,8 +105,8 @@ def init(
         decoding=DECODING if look.sides == 2 else "",
         **{key: value for key, value in vars(advice).items() if key != "reasons"},
     )
+    run_of(tomllib.loads(text), named)  # what is wrong is said before a file is written
     write_text(out, text)
-    read_run(out)
     typer.echo(f"{look.lines:,} lines, {look.words:.1f} words each")
     for reason in advice.reasons:
         typer.echo(reason)

@@ -49,7 +49,8 @@ class Prepared:
     def model(self) -> Model:
         """The model with fresh weights, the same for the same seed."""
         torch.manual_seed(self.settings.training.seed)
-        model: Model = self.settings.model.build(*self.artifact.vocabularies)
+        source, target = self.artifact.vocabularies
+        model: Model = self.settings.model.build(source or target, target)
         sides = len(self.store.sides)
         if model.has_source != (sides == 2):
             wants = "source and target" if model.has_source else "one side of text"

@@ -1,6 +1,6 @@
 """run.toml: everything that decides a run, as one typed tree."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
@@ -73,11 +73,15 @@ class RunSettings:
 
 def read_run(path: str | Path, overrides: Iterable[str] = ()) -> RunSettings:
     """The run that a file describes, with `overrides` such as `model.width=256`."""
-    table = read_table(path, overrides)
-    table.setdefault("name", Path(path).stem)
-    if isinstance(table.get("model"), dict):
-        table["model"] = with_preset(table["model"], "model")
-    return from_dict(table, RunSettings)
+    return run_of(read_table(path, overrides), Path(path).stem)
+
+
+def run_of(table: Mapping[str, Any], name: str) -> RunSettings:
+    """The run that tables describe; without a name of its own it gets the one given."""
+    chosen = {"name": name, **table}
+    if isinstance(chosen.get("model"), dict):
+        chosen["model"] = with_preset(chosen["model"], "model")
+    return from_dict(chosen, RunSettings)
 
 
 def with_preset(model: dict[str, Any], where: str) -> dict[str, Any]:

@@ -56,7 +56,7 @@ def exact_match(outputs: Sequence[str], references: Sequence[str]) -> float:
 
 
 def bleu(outputs: Sequence[str], references: Sequence[str], tokenize: str | None = None) -> float:
-    """BLEU alone, as validations want it."""
+    """BLEU alone."""
     return corpus_scores(outputs, references, measures=("BLEU",), tokenize=tokenize)[0].value
 
 
@@ -69,11 +69,11 @@ def _metric(name: str, tokenize: str | None, lowercase: bool) -> Any:
         if tokenize is not None and tokenize not in BLEU.TOKENIZERS:
             raise UsageError(unknown("evaluate.tokenize", tokenize, BLEU.TOKENIZERS, "tokenizers"))
         try:
-            return BLEU(tokenize=tokenize, lowercase=lowercase)
+            return BLEU(tokenize=tokenize, lowercase=lowercase, force=True)  # tokenized text needs no warning
         except (ImportError, RuntimeError) as error:  # some need further packages, and say so
             raise RegardError(f"evaluate.tokenize: {error}") from error
     if name == "chrF":
         return CHRF(lowercase=lowercase)
     if name == "TER":
-        return TER(case_sensitive=not lowercase)
+        return TER()  # never minds case, as is the custom
     raise UsageError(f"evaluate: unknown measure '{name}'; measures are: BLEU, chrF, TER")

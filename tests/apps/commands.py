@@ -72,6 +72,6 @@ def start(*arguments: object, **settings: object) -> "subprocess.Popen[str]":
     """A command line as a process of its own, with pipes."""
     environment = os.environ | {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"}
     command = [sys.executable, "-m", "regard", *map(str, arguments)]
-    pipes = {name: subprocess.PIPE for name in ("stdin", "stdout", "stderr")}
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     options: dict = {"text": True, "encoding": "utf-8", "env": environment} | pipes | settings
     return subprocess.Popen(command, **options)

@@ -24,7 +24,7 @@ def test_scores_are_those_of_sacrebleu_with_its_signatures(home: Path, run: Run)
         assert shown == f"{name} {direct.score:.2f}"
         assert signature == str(metric.get_signature())
     same = sum(one == other for one, other in zip(outputs, references, strict=True))
-    assert 0 < same
+    assert same > 0
     assert exact == f"exact match {100 * same / 12:.2f} %"
     assert perplexity.endswith("of the reference, by subword")
 

@@ -21,6 +21,12 @@ def settings(home: Path, name: str = "run.toml", **changes: object) -> RunSettin
     return read_run(home / name, [f"{key}={value}" for key, value in chosen.items()])
 
 
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path) -> None:
+    for name in ("run", "a", "b"):
+        (tmp_path / name).mkdir()
+
+
 def test_what_was_done_is_found_again(home: Path, tmp_path: Path) -> None:
     said: list[str] = []
     first = prepare(settings(home), tmp_path / "run", home, said.append)
@@ -87,16 +93,14 @@ def test_subwords_are_loaded_where_they_are_given(home: Path, tmp_path: Path) ->
 
 
 def test_sentences_beyond_the_learned_positions_are_refused(home: Path, tmp_path: Path) -> None:
-    model = {"model": "transformer(width=16, heads=2, positions='learned(4)')"}
     with pytest.raises(RegardError, match="4 positions are learned, but a training sentence has 7 tokens"):
         prepare(_transformer(home, "learned(4)"), tmp_path / "run", home)
     made = prepare(_transformer(home, "learned(9)"), tmp_path / "run", home)
     assert made.artifact.extras["max_source"] == 9
     assert prepare(settings(home), tmp_path / "run", home).artifact.extras["max_source"] == 128
-    assert model
 
 
 def _transformer(home: Path, positions: str) -> RunSettings:
-    text = f'[data]\ntrain = ["train.en", "train.de"]\n[subwords]\nkind = "word"\n[model]\nname = "transformer"\n'
+    text = '[data]\ntrain = ["train.en", "train.de"]\n[subwords]\nkind = "word"\n[model]\nname = "transformer"\n'
     (home / "other.toml").write_text(f'{text}preset = "tiny"\npositions = "{positions}"\n', encoding="utf-8")
     return read_run(home / "other.toml")

@@ -11,6 +11,7 @@ from tests.apps.commands import SMALL, SMALL_LM
 
 
 def prepared(home: Path, name: str, settings: dict[str, object], **training: object) -> Prepared:
+    (home / "tried").mkdir()
     both = settings | {f"training.{key}": value for key, value in training.items()}
     return prepare(read_run(home / name, [f"{key}={value}" for key, value in both.items()]), home / "tried", home)
 

@@ -21,7 +21,8 @@ def test_a_line_for_each_pair_and_tokens_that_sum_to_it(home: Path, run: Run) ->
 
 def test_the_right_translation_is_likelier_than_another(home: Path, run: Run) -> None:
     made = toy.pairs(12, skip=212)
-    toy.write(Path("turned.tsv"), [f"{source}\t{target}" for (source, _), (_, target) in zip(made, made[1:] + made[:1])])
+    turned = zip(made, [*made[1:], made[0]], strict=True)
+    toy.write(Path("turned.tsv"), [f"{source}\t{target}" for (source, _), (_, target) in turned])
     right = [float(line) for line in run("score", "runs/en-de", "test.en", "test.de").lines]
     wrong = [float(line) for line in run("score", "runs/en-de", "turned.tsv").lines]
     assert all(one > other for one, other in zip(right, wrong, strict=True))
@@ -37,9 +38,7 @@ def test_the_right_translation_is_likelier_than_another(home: Path, run: Run) ->
         (["runs/en-de", "test.en", "test.de", "--device", "nowhere"], 2, "--device nowhere: cannot be used: "),
     ],
 )
-def test_what_cannot_be_scored_is_refused(
-    home: Path, run: Run, arguments: list[str], code: int, sentence: str
-) -> None:
+def test_what_cannot_be_scored_is_refused(home: Path, run: Run, arguments: list[str], code: int, sentence: str) -> None:
     done = run("score", *arguments)
     assert done.code == code
     assert sentence in done.sentence

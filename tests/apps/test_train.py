@@ -1,6 +1,7 @@
 """Training as a user meets it: to its end, again, with other settings, and interrupted."""
 
 import errno
+import gzip
 import json
 import os
 import signal
@@ -70,8 +71,6 @@ def test_a_slip_that_stopped_a_first_try_may_be_mended(texts: Path, run: Run) ->
 
 
 def test_pairs_of_tsv_and_of_compressed_jsonl_are_the_same_training(texts: Path, run: Run) -> None:
-    import gzip
-
     made = toy.pairs(40)
     toy.write(Path("a.tsv"), [f"{source}\t{target}" for source, target in made])
     rows = [json.dumps({"source": source, "target": target}) for source, target in made]
@@ -104,9 +103,7 @@ def test_a_run_too_short_to_draw_is_a_run_all_the_same(texts: Path, run: Run) ->
     assert Path("runs/en-de/model.safetensors").exists()
 
 
-def test_without_matplotlib_there_is_a_model_and_a_note(
-    home: Path, run: Run, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_matplotlib_there_is_a_model_and_a_note(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     done = run("train", "run.toml", *changes(SMALL))
     assert done.code == 0
@@ -123,7 +120,7 @@ def test_without_matplotlib_there_is_a_model_and_a_note(
         ("data.train=['empty', 'empty']", 1, "empty: the file is empty"),
         ("data.train=['train.en', 'dev.de']", 1, "train.en has 200 lines but dev.de has 12"),
         ("data.dev=['dev.en']", 2, "dev.en: 1 sides of text, but 2 vocabularies"),
-        ("data.train=['train.en']", 2, ""),
+        ("data.train=['train.en']", 2, "dev.en: 2 sides of text, but 1 vocabularies"),
         ("training.metric=blue", 1, "blue"),
         ("batches.tokens=2", 1, "batches: none of the 200 pairs can be used"),
     ],
@@ -132,9 +129,8 @@ def test_what_is_wrong_is_one_sentence(texts: Path, run: Run, change: str, code:
     Path("empty").touch()
     assert run("init", "train.en", "train.de", "--dev", "dev.en", "dev.de").code == 0
     done = run("train", "run.toml", *changes(SMALL, steps=1, validate_every=1), "--set", change)
-    assert done.code in (1, 2)
     assert sentence in done.err.splitlines()[-1]
-    assert done.code == code, done.err
+    assert done.code == code
     assert done.out == ""
 
 

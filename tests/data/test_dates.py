@@ -1,0 +1,88 @@
+"""Written dates: clear to a reader, disjoint by day, the same for the same seed."""
+
+import random
+import re
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+
+from regard.base.errors import ConfigError
+from regard.data.dates import LANGUAGES, DateSettings, clear_forms, write_date, write_dates, written_dates
+
+FEW = DateSettings(train=3000, dev=300, test=300)
+
+
+def test_there_are_dozens_of_languages_each_with_a_clear_form() -> None:
+    assert len(set(LANGUAGES)) == len(LANGUAGES) >= 40
+    for language in LANGUAGES:
+        assert clear_forms(language)
+
+
+def test_no_text_means_two_dates() -> None:
+    chance = random.Random(1)
+    days = [date(1950, 1, 1) + timedelta(days=chance.randrange(36525)) for _ in range(20)]
+    days += [date(2024, month, day) for month in range(1, 13) for day in (1, month, 12)]
+    meant: dict[str, date] = {}
+    for language in LANGUAGES:
+        for form in clear_forms(language):
+            for day in days:
+                assert meant.setdefault(write_date(day, form, language), day) == day
+    assert len(meant) > 5000
+
+
+def test_a_form_with_bare_numbers_for_months_is_left_out() -> None:
+    assert "medium" not in clear_forms("de")  # 05.03.2024
+    assert "medium" in clear_forms("en")
+    assert "medium" in clear_forms("zh")  # marked by 月
+    for language in LANGUAGES:
+        for form in clear_forms(language):
+            assert not re.fullmatch(r"[\d./\- ]+", write_date(date(2024, 3, 5), form, language))
+
+
+def test_words_are_the_languages_own() -> None:
+    day = date(2024, 3, 12)
+    assert write_date(day, "full", "de") == "Dienstag, 12. März 2024"
+    assert write_date(day, "long", "es") == "12 de marzo de 2024"
+    assert write_date(day, "long", "ja") == "2024年3月12日"
+
+
+def test_no_day_is_in_two_splits_and_every_date_is_right() -> None:
+    made = written_dates(FEW)
+    assert {name: len(pairs) for name, pairs in made.items()} == {"train": 3000, "dev": 300, "test": 300}
+    days = {name: {pair.iso for pair in pairs} for name, pairs in made.items()}
+    assert not days["train"] & days["dev"]
+    assert not days["train"] & days["test"]
+    assert not days["dev"] & days["test"]
+    for pair in made["dev"]:
+        day = date.fromisoformat(pair.iso)
+        assert FEW.first <= day <= FEW.last
+        assert pair.text in [write_date(day, form, pair.language) for form in clear_forms(pair.language)]
+    assert {pair.language for pair in made["train"]} == set(LANGUAGES)
+
+
+def test_the_seed_decides() -> None:
+    few = DateSettings(train=50, dev=5, test=5, languages=("en", "fr"))
+    assert written_dates(few) == written_dates(few)
+    assert written_dates(few) != written_dates(DateSettings(train=50, dev=5, test=5, languages=("en", "fr"), seed=2))
+
+
+def test_files_are_parallel(tmp_path: Path) -> None:
+    few = DateSettings(train=20, dev=5, test=5, languages=("vi", "th"))
+    write_dates(tmp_path, few)
+    made = written_dates(few)
+    assert sorted(path.name for path in tmp_path.iterdir()) == [
+        "dev.iso", "dev.written", "test.iso", "test.written", "train.iso", "train.written",
+    ]  # fmt: skip
+    for name, pairs in made.items():
+        assert (tmp_path / f"{name}.written").read_text(encoding="utf-8").splitlines() == [pair.text for pair in pairs]
+        assert (tmp_path / f"{name}.iso").read_text(encoding="utf-8").splitlines() == [pair.iso for pair in pairs]
+
+
+def test_what_cannot_be_written_is_refused() -> None:
+    with pytest.raises(ConfigError, match="CLDR has no language 'xx'"):
+        written_dates(DateSettings(languages=("xx",)))
+    with pytest.raises(ConfigError, match="train must be at least 1, but is 0"):
+        DateSettings(train=0)
+    with pytest.raises(ConfigError, match="too short a time to split"):
+        DateSettings(first=date(2024, 1, 1), last=date(2024, 2, 1))
