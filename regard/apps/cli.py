@@ -31,6 +31,7 @@ COMMANDS = {
     "translate": ("regard.apps.translate", "Translate lines from standard input."),
     "generate": ("regard.apps.generate", "Continue texts with a language model."),
     "evaluate": ("regard.apps.evaluate", "Measure a model on a test set."),
+    "compare": ("regard.apps.compare", "Measure several models side by side, by sentence length."),
     "score": ("regard.apps.score", "Say how likely given translations are."),
     "average": ("regard.apps.average", "Average the weights of several models."),
     "draw": ("regard.apps.draw", "Draw masks, positions, normalizers or attention weights."),

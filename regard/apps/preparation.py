@@ -61,6 +61,7 @@ class Prepared:
 def prepare(settings: RunSettings, folder: Path, data: Path, say: Say = lambda text: None) -> Prepared:
     """Read, learn or load subwords, encode; what was done before and is still true is not done again."""
     corpus = settings.data.corpus(settings.data.train, data, "skip")
+    _refuse_other_text(corpus, folder / "text.sha256")
     say("subwords")
     subwords = find_subwords(settings.subwords, corpus, folder / "subwords.json", data)
     say("encoding")
@@ -73,6 +74,18 @@ def prepare(settings: RunSettings, folder: Path, data: Path, say: Say = lambda t
     batches = _batches(settings, store, subwords)
     validation = None if dev is None else _validation(settings, dev, dev_store, subwords)
     return Prepared(settings, subwords, store, batches, validation, _artifact(settings, subwords, store))
+
+
+def _refuse_other_text(corpus: Corpus, kept: Path) -> None:
+    """A run that was begun with one text does not go on with another."""
+    now = corpus.fingerprint()
+    if not kept.exists():
+        write_text(kept, f"{now}\n")
+    elif read_text(kept).strip() != now:
+        raise RegardError(
+            f"data.train: {' and '.join(map(str, corpus.files))} changed since this run began in {kept.parent}; "
+            "bring the text back, choose another name, or delete the folder to start anew"
+        )
 
 
 def find_subwords(choice: SubwordChoice, corpus: Corpus, kept: Path, data: Path) -> Vocabularies:

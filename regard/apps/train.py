@@ -28,6 +28,7 @@ def train(
     changes: SetOption = [],  # noqa: B006 - typer takes a list for an option that may come often
     runs: RunsOption = Path("runs"),
     data: DataOption = None,
+    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Also write what TensorBoard shows.")] = False,
     device: DeviceOption = "cpu",
     threads: ThreadsOption = None,
 ) -> None:
@@ -37,18 +38,19 @@ def train(
 
     settings = read_run(run, changes)
     folder = runs / settings.name
-    outcome = run_training(settings, folder, run.parent if data is None else data, device)
+    outcome = run_training(settings, folder, run.parent if data is None else data, device, tensorboard)
     averaged = f", the mean of {len(outcome.averaged)} validations" if len(outcome.averaged) > 1 else ""
     typer.echo(f"{outcome.reason}; the model{averaged}: {folder / 'model.safetensors'}")
 
 
-def run_training(settings: Any, folder: Path, data: Path, device: str = "cpu") -> Any:
+def run_training(settings: Any, folder: Path, data: Path, device: str = "cpu", tensorboard: bool = False) -> Any:
     """Train to the end in the folder of a run; curves and model are there afterwards."""
     from regard.apps.preparation import prepare
     from regard.apps.watch import Watch
     from regard.base.config import to_toml
     from regard.base.errors import RegardError
     from regard.runs.folder import open_run
+    from regard.training.tensorboard import TensorBoard
     from regard.training.trainer import Trainer
 
     free = {"training.steps", "training.epochs", "training.patience", "training.keep", "decoding"}
@@ -70,7 +72,7 @@ def run_training(settings: Any, folder: Path, data: Path, device: str = "cpu") -
             settings.training,
             place,
             validate=prepared.validation,
-            progress=watch,
+            progress=TensorBoard(folder / "tensorboard", watch) if tensorboard else watch,
             artifact=prepared.artifact,
         )
         outcome = trainer.run()
@@ -81,8 +83,8 @@ def run_training(settings: Any, folder: Path, data: Path, device: str = "cpu") -
 def _forget(place: Any) -> None:
     """Nothing was learned yet: other settings, such as a name without its misspelling, may take the folder."""
     if not place.checkpoints.steps():
-        place.config.unlink(missing_ok=True)
-        (place.path / "subwords.json").unlink(missing_ok=True)
+        for file in (place.config, place.path / "subwords.json", place.path / "text.sha256"):
+            file.unlink(missing_ok=True)
 
 
 def _draw_curves(place: Any, watch: Any) -> None:

@@ -66,11 +66,11 @@ def translate(
         no_repeat_ngram=no_repeat_ngram,
     )
     numbers: deque[int] = deque()
+    blanks: deque[int] = deque()
 
     def lines() -> Iterator[str]:
         for number, text in enumerate(pipe_lines(), start=1):
-            if text.strip():  # only these reach the model
-                numbers.append(number)
+            (numbers if text.strip() else blanks).append(number)  # blank lines do not reach the model
             yield text
 
     def work(texts: list[str]) -> list[str]:
@@ -85,7 +85,11 @@ def translate(
 
     if sys.stdin.isatty():
         typer.echo("Type a line and press Enter; Ctrl-D ends.", err=True)
-    ended = pump(lines(), sys.stdout, work, most=batch)
+
+    def blank() -> str:
+        return json.dumps({"line": blanks.popleft(), "text": "", "n_best": []}) if as_json else ""
+
+    ended = pump(lines(), sys.stdout, work, most=batch, blank=blank)
     if ended == "interrupted":
         raise KeyboardInterrupt
 

@@ -44,12 +44,12 @@ class _Over:
 
 
 def translate_stream(
-    lines: Iterable[str], translate_batch: TranslateBatch, *, most: int = 512
+    lines: Iterable[str], translate_batch: TranslateBatch, *, most: int = 512, blank: Callable[[], str] = str
 ) -> Generator[list[str], None, None]:
     """For lines as they come, their translations in the same order, some lines at a time.
 
     A thread reads ahead. Whatever lines wait are worked on together, up to `most`; when none waits, the next one is
-    worked on as soon as it is there. A blank line stays a blank line and is not shown to the model.
+    worked on as soon as it is there. A blank line is not shown to the model; `blank` says what is written for it.
     """
     check_at_least("translate_stream", 1, most=most)
     waiting: queue.Queue[str | _Over] = queue.Queue(maxsize=2 * most)
@@ -60,7 +60,7 @@ def translate_stream(
         while over is None:
             batch, over = _take(waiting, most)
             if batch:
-                yield _translate(batch, translate_batch)
+                yield _translate(batch, translate_batch, blank)
         if over.error is not None:
             raise over.error
     finally:
@@ -68,13 +68,20 @@ def translate_stream(
         _drain(waiting)
 
 
-def pump(source: Iterable[str], sink: Sink, translate_batch: TranslateBatch, *, most: int = 512) -> Ended:
+def pump(
+    source: Iterable[str],
+    sink: Sink,
+    translate_batch: TranslateBatch,
+    *,
+    most: int = 512,
+    blank: Callable[[], str] = str,
+) -> Ended:
     """Write the translation of every line to `sink` as soon as it is known; says how it ended.
 
     `interrupted` by Ctrl-C, `closed` when nobody reads the output any more. Neither is an error: what was translated
     is written, and no traceback is shown.
     """
-    stream = translate_stream(source, translate_batch, most=most)
+    stream = translate_stream(source, translate_batch, most=most, blank=blank)
     try:
         for translations in stream:
             sink.write("".join(f"{line}\n" for line in translations))
@@ -147,10 +154,10 @@ def _take(waiting: "queue.Queue[str | _Over]", most: int) -> tuple[list[str], _O
         return batch, None
 
 
-def _translate(batch: list[str], translate_batch: TranslateBatch) -> list[str]:
+def _translate(batch: list[str], translate_batch: TranslateBatch, blank: Callable[[], str]) -> list[str]:
     full = [line for line in batch if line.strip()]
     translated = iter(translate_batch(full) if full else ())
-    return [next(translated) if line.strip() else "" for line in batch]
+    return [next(translated) if line.strip() else blank() for line in batch]
 
 
 def _drain(waiting: "queue.Queue[str | _Over]") -> None:

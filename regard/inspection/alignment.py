@@ -30,11 +30,11 @@ def look(translator: Translator, source: str, target: str, layer: str | None = N
         raise UsageError("alignment: the model has no attention over its source")
     chosen = names[-1] if layer is None else layer
     read, said = [*translator.source.encode(source), EOS], [*translator.target.encode(target), EOS]
-    batch = collate([np.array(read)], [np.array(said)])
+    batch = collate([np.array(read)], [np.array(said)]).to(next(model.parameters()).device)
     with torch.inference_mode(), record(model, chosen) as seen:
         model.hidden(batch.source, batch.source_lengths, batch.target_in, batch.target_lengths)
     steps = torch.cat(seen[chosen], dim=2)  # all at once, or one call for each step
-    weights = steps[0].mean(0).float().numpy()
+    weights = steps[0].mean(0).float().cpu().numpy()
     return Looked(weights, _pieces(translator.source, source), _pieces(translator.target, target))
 
 

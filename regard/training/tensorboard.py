@@ -15,7 +15,7 @@ class TensorBoard(Progress):
         try:
             from torch.utils.tensorboard import SummaryWriter
         except ImportError as error:
-            raise RegardError("this needs tensorboard, which is not installed: pip install tensorboard") from error
+            raise RegardError("tensorboard is not installed: pip install 'regard[tensorboard]'") from error
         self._open: Any = SummaryWriter
         self._folder, self._watching = str(folder), watching or Progress()
         self._writer: Any = None

@@ -12,7 +12,7 @@ from regard.base.errors import ConfigError, RegardError
 from regard.data.corpus import open_corpus
 from regard.data.subwords import EOS
 from tests.apps import toy
-from tests.apps.commands import SMALL, SMALL_LM
+from tests.apps.commands import SMALL, SMALL_LM, Run, changes
 
 
 def settings(home: Path, name: str = "run.toml", **changes: object) -> RunSettings:
@@ -38,10 +38,12 @@ def test_what_was_done_is_found_again(home: Path, tmp_path: Path) -> None:
     assert again.artifact == first.artifact
 
 
-def test_text_that_changed_is_encoded_anew(home: Path, tmp_path: Path) -> None:
+def test_text_that_changed_is_refused_before_anything_is_encoded(home: Path, tmp_path: Path) -> None:
     assert len(prepare(settings(home), tmp_path / "run", home).store) == 200
     toy.write_pairs(home, "train", toy.pairs(90))
-    assert len(prepare(settings(home), tmp_path / "run", home).store) == 90
+    with pytest.raises(RegardError, match="changed since this run began"):
+        prepare(settings(home), tmp_path / "run", home)
+    assert len(prepare(settings(home), tmp_path / "a", home).store) == 90
 
 
 def test_the_same_seed_gives_the_same_weights(home: Path, tmp_path: Path) -> None:
@@ -104,3 +106,13 @@ def _transformer(home: Path, positions: str) -> RunSettings:
     text = '[data]\ntrain = ["train.en", "train.de"]\n[subwords]\nkind = "word"\n[model]\nname = "transformer"\n'
     (home / "other.toml").write_text(f'{text}preset = "tiny"\npositions = "{positions}"\n', encoding="utf-8")
     return read_run(home / "other.toml")
+
+
+def test_a_run_does_not_go_on_with_another_text(home: Path, run: Run) -> None:
+    text = Path("train.en").read_text(encoding="utf-8")
+    Path("train.en").write_text(text.replace("hund", "dog").upper(), encoding="utf-8")
+    done = run("train", "run.toml", *changes(SMALL))
+    assert done.code == 1
+    assert "changed since this run began" in done.sentence
+    Path("train.en").write_text(text, encoding="utf-8")
+    assert run("train", "run.toml", *changes(SMALL)).code == 0

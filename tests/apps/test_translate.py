@@ -63,9 +63,9 @@ def test_the_best_few_with_their_scores(home: Path, run: Run) -> None:
 
 def test_json_has_line_text_and_scores(home: Path, run: Run) -> None:
     given = f"\n{TEXTS[0]}\n{TEXTS[1]}\n"
-    blank, *lines = run("translate", "runs/en-de", "--json", "--n-best", "2", stdin=given).lines
-    assert blank == ""
-    found = [json.loads(line) for line in lines]
+    lines = run("translate", "runs/en-de", "--json", "--n-best", "2", stdin=given).lines
+    blank, *found = [json.loads(line) for line in lines]
+    assert blank == {"line": 1, "text": "", "n_best": []}
     plain = run("translate", "runs/en-de", stdin=given).lines[1:]
     assert [one["line"] for one in found] == [2, 3]
     assert [one["text"] for one in found] == plain

@@ -65,5 +65,5 @@ def test_what_is_told_is_written_and_passed_on(tmp_path: Path) -> None:
 
 def test_without_tensorboard_the_way_to_it_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch.utils.tensorboard", None)
-    with pytest.raises(RegardError, match="pip install tensorboard"):
+    with pytest.raises(RegardError, match="pip install 'regard"):
         TensorBoard(tmp_path)
