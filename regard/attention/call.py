@@ -117,11 +117,11 @@ def make_call(
     *,
     score: Score,
     normalizer: Normalizer,
-    keep: Tensor | Mask | None,
-    bias: Tensor | Bias | None,
-    query_at: Tensor | None,
-    key_at: Tensor | None,
-    dropout: float,
+    keep: Tensor | Mask | None = None,
+    bias: Tensor | Bias | None = None,
+    query_at: Tensor | None = None,
+    key_at: Tensor | None = None,
+    dropout: float = 0.0,
 ) -> Call:
     """The call, or an error that says what does not fit."""
     _check_shapes(query, key, value, score)

@@ -6,6 +6,7 @@ Everything else in this package is a choice of these parts, or a faster way to t
 """
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -61,33 +62,10 @@ def attend(
 
 
 def explain(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    *,
-    score: Score,
-    normalizer: Normalizer,
-    keep: Tensor | Mask | None = None,
-    bias: Tensor | Bias | None = None,
-    query_at: Tensor | None = None,
-    key_at: Tensor | None = None,
-    dropout: float = 0.0,
-    backend: str | Backend | None = None,
+    query: Tensor, key: Tensor, value: Tensor, *, backend: str | Backend | None = None, **parts: Any
 ) -> Explanation:
     """Which backend `attend` would take for the same arguments, and why."""
-    call = make_call(
-        query,
-        key,
-        value,
-        score=score,
-        normalizer=normalizer,
-        keep=keep,
-        bias=bias,
-        query_at=query_at,
-        key_at=key_at,
-        dropout=dropout,
-    )
-    return explain_call(call, backend)
+    return explain_call(make_call(query, key, value, **parts), backend)
 
 
 def define(call: Call) -> Attended:

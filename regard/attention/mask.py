@@ -3,8 +3,8 @@
 (Causal() & Window(128) | GlobalTokens(1))(query_at, key_at)
 """
 
-from dataclasses import dataclass
-from typing import ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar, Self
 
 from jaxtyping import Bool, Int
 from torch import Tensor
@@ -52,8 +52,8 @@ class Mask(Part):
 
 
 @dataclass(frozen=True)
-class And(Mask):
-    """Both say yes."""
+class _Composed(Mask):
+    """Two masks that decide together."""
 
     left: Mask
     right: Mask
@@ -62,32 +62,25 @@ class And(Mask):
     def keys_only(self) -> bool:  # type: ignore[override]
         return self.left.keys_only and self.right.keys_only
 
+    def select(self, heads: Tensor) -> Self:
+        return replace(self, left=self.left.select(heads), right=self.right.select(heads))
+
+
+class And(_Composed):
+    """Both say yes."""
+
     def forward(self, rows: Tensor, columns: Tensor) -> Tensor:
         return self.left.forward(rows, columns) & self.right.forward(rows, columns)
-
-    def select(self, heads: Tensor) -> "And":
-        return And(self.left.select(heads), self.right.select(heads))
 
     def conjuncts(self) -> tuple[Mask, ...]:
         return self.left.conjuncts() + self.right.conjuncts()
 
 
-@dataclass(frozen=True)
-class Or(Mask):
+class Or(_Composed):
     """One or the other says yes."""
-
-    left: Mask
-    right: Mask
-
-    @property
-    def keys_only(self) -> bool:  # type: ignore[override]
-        return self.left.keys_only and self.right.keys_only
 
     def forward(self, rows: Tensor, columns: Tensor) -> Tensor:
         return self.left.forward(rows, columns) | self.right.forward(rows, columns)
-
-    def select(self, heads: Tensor) -> "Or":
-        return Or(self.left.select(heads), self.right.select(heads))
 
 
 @dataclass(frozen=True)

@@ -52,16 +52,6 @@ class Reading(nn.Module):
         )
         return attended.output
 
-    def explain(
-        self,
-        query: Tensor,
-        key: Tensor,
-        value: Tensor,
-        keep: Tensor | Mask | None = None,
-        query_at: Tensor | None = None,
-        key_at: Tensor | None = None,
-    ) -> Explanation:
-        """Which backend `forward` would take, and why."""
-        return explain(
-            query, key, value, keep=keep, query_at=query_at, key_at=key_at, backend=self.backend, **self.parts()
-        )
+    def explain(self, query: Tensor, key: Tensor, value: Tensor, keep: Tensor | Mask | None = None) -> Explanation:
+        """Which backend `forward` would take for queries and keys in order, and why."""
+        return explain(query, key, value, keep=keep, backend=self.backend, **self.parts())

@@ -112,7 +112,7 @@ def _convert(value: Any, hint: Any, where: str) -> Any:
 def _convert_leaf(value: Any, hint: Any, where: str) -> Any:
     try:
         return msgspec.convert(value, hint, dec_hook=_decode)
-    except (msgspec.ValidationError, NotImplementedError) as error:
+    except (msgspec.ValidationError, TypeError) as error:
         raise _mistyped(value, _describe(hint), where) from error
 
 
@@ -121,7 +121,7 @@ def _decode(kind: type, value: Any) -> Any:
         return Path(value)
     if isinstance(value, kind):
         return value
-    raise NotImplementedError
+    raise TypeError(f"{type(value).__name__} where {kind.__name__} is wanted")
 
 
 def _convert_union(value: Any, options: tuple[Any, ...], hint: Any, where: str) -> Any:

@@ -15,7 +15,7 @@ class _Failed:
 
 
 class _Ended:
-    pass
+    """There are no more items."""
 
 
 class Prefetch(Generic[Item]):

@@ -14,7 +14,7 @@ import shutil
 import threading
 import weakref
 from collections.abc import Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import chain, islice
@@ -133,11 +133,9 @@ def build_store(folder: str | Path, corpus: Corpus, subwords: SubwordPair | Subw
         raise ConfigError(f"{corpus.files[0]}: {corpus.sides} sides of text, but {len(vocabularies)} vocabularies")
     folder = Path(folder)
     made_from = [_VERSION, corpus.fingerprint(), *(vocabulary.fingerprint for vocabulary in vocabularies)]
-    try:
+    with suppress(RegardError):  # absent or damaged: it is made again below
         if _read_key(folder)["made_from"] == made_from:
             return open_store(folder)
-    except RegardError:
-        pass  # absent or damaged: it is made again below
     _replace(folder, corpus, vocabularies, made_from)
     return open_store(folder)
 

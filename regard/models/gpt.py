@@ -9,7 +9,6 @@ branch, the output tied to the embedding, and the maps that end a residual branc
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal
 
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
@@ -66,20 +65,9 @@ class Gpt(Design):
     def build(self, source_vocabulary: int, target_vocabulary: int) -> "GptModel":
         return GptModel(self, target_vocabulary)
 
-    def training_flops(
-        self,
-        source_tokens: float,
-        target_tokens: float,
-        source_vocabulary: int,
-        target_vocabulary: int,
-        *,
-        length: float = 30.0,
-        utilization: float = 1.0,
-    ) -> float:
-        with torch.device("meta"):
-            model = self.build(source_vocabulary, target_vocabulary)
+    def multiplications(self, model: Any, length: float) -> tuple[float, float]:
         pairs = self.width * length * self.layers  # of logits and of reading, over half the text on average
-        return 6 * (weights_in(model.decoder, model.output) + pairs) * target_tokens / utilization
+        return 0.0, weights_in(model.decoder, model.output) + pairs
 
     def block(self, attention: Attention) -> Block:
         """One layer."""

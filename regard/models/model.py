@@ -53,6 +53,12 @@ class Design(ABC):
         """The model, with fresh weights; a language model has a target vocabulary alone."""
 
     @abstractmethod
+    def multiplications(self, model: Any, length: float) -> tuple[float, float]:
+        """How often a built model multiplies for one source token and for one target token, forward alone.
+
+        `length` is that of a typical sentence, which decides how many pairs attention looks at.
+        """
+
     def training_flops(
         self,
         source_tokens: float,
@@ -67,7 +73,13 @@ class Design(ABC):
 
         `length` is that of a typical sentence. Many papers count time × peak speed of the machine instead of the
         operations done; a `utilization` below 1 gives that figure for a machine that is kept so busy.
+
+            flops = 6 · Σ multiplications · tokens / utilization: a product and a sum, once forward and twice backward
         """
+        with torch.device("meta"):
+            model = self.build(source_vocabulary, target_vocabulary)
+        of_source, of_target = self.multiplications(model, length)
+        return 6 * (of_source * source_tokens + of_target * target_tokens) / utilization
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,6 @@ nothing to read, so zeros are joined. Mikolov et al., 2010; Daniluk et al., 2017
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
@@ -51,20 +50,9 @@ class RnnLm(Design):
     def build(self, source_vocabulary: int, target_vocabulary: int) -> "RnnLmModel":
         return RnnLmModel(self, target_vocabulary)
 
-    def training_flops(
-        self,
-        source_tokens: float,
-        target_tokens: float,
-        source_vocabulary: int,
-        target_vocabulary: int,
-        *,
-        length: float = 30.0,
-        utilization: float = 1.0,
-    ) -> float:
-        with torch.device("meta"):
-            model = self.build(source_vocabulary, target_vocabulary)
+    def multiplications(self, model: Any, length: float) -> tuple[float, float]:
         pairs = 0.0 if self.attention is None else (self.attention.width or self.width) * length
-        return 6 * (weights_in(model.decoder, model.output) + pairs) * target_tokens / utilization
+        return 0.0, weights_in(model.decoder, model.output) + pairs
 
 
 @dataclass(frozen=True, kw_only=True)

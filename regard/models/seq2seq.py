@@ -80,22 +80,10 @@ class Seq2seq(Design):
     def build(self, source_vocabulary: int, target_vocabulary: int) -> "Seq2seqModel":
         return Seq2seqModel(self, source_vocabulary, target_vocabulary)
 
-    def training_flops(
-        self,
-        source_tokens: float,
-        target_tokens: float,
-        source_vocabulary: int,
-        target_vocabulary: int,
-        *,
-        length: float = 30.0,
-        utilization: float = 1.0,
-    ) -> float:
-        with torch.device("meta"):
-            model = self.build(source_vocabulary, target_vocabulary)
+    def multiplications(self, model: Any, length: float) -> tuple[float, float]:
         reader = model.decoder.cross
         pairs = 0 if reader is None else 2 * reader.value_width * length
-        of_target = weights_in(model.decoder, model.output) + pairs
-        return 6 * (weights_in(model.encoder) * source_tokens + of_target * target_tokens) / utilization
+        return weights_in(model.encoder), weights_in(model.decoder, model.output) + pairs
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,7 +10,6 @@ Vaswani et al., Attention Is All You Need, 2017, https://arxiv.org/abs/1706.0376
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal
 
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
@@ -76,25 +75,13 @@ class Transformer(Design):
     def build(self, source_vocabulary: int, target_vocabulary: int) -> "TransformerModel":
         return TransformerModel(self, source_vocabulary, target_vocabulary)
 
-    def training_flops(
-        self,
-        source_tokens: float,
-        target_tokens: float,
-        source_vocabulary: int,
-        target_vocabulary: int,
-        *,
-        length: float = 30.0,
-        utilization: float = 1.0,
-    ) -> float:
-        with torch.device("meta"):
-            model = self.build(source_vocabulary, target_vocabulary)
+    def multiplications(self, model: Any, length: float) -> tuple[float, float]:
         projected = [layer.cross.projections.source for layer in model.decoder.blocks if layer.cross is not None]
         of_source = weights_in(model.encoder, *projected)
         of_target = weights_in(model.decoder, model.output) - weights_in(*projected)
         pairs = 2 * self.width * length  # of logits and of reading, a query's multiplications in one layer
-        source = of_source + pairs * self.encoder_layers
-        target = of_target + pairs * self.decoder_layers * 1.5  # half of its own past, all of the source
-        return 6 * (source * source_tokens + target * target_tokens) / utilization
+        # Half of its own past, all of the source.
+        return of_source + pairs * self.encoder_layers, of_target + pairs * self.decoder_layers * 1.5
 
     def attention(self, **changes: Any) -> Attention:
         """The attention of each layer, without mask and positions unless they are given."""

@@ -4,16 +4,6 @@ from collections.abc import Iterator
 
 import jaxtyping
 import pytest
-import torch
-
-
-@pytest.fixture(autouse=True, scope="package")
-def one_thread() -> Iterator[None]:
-    """On tensors as small as here a second thread only costs time."""
-    threads = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(threads)
 
 
 @pytest.fixture
