@@ -1,6 +1,7 @@
 """What every test relies on: shapes are checked, random numbers repeat, one thread computes."""
 
 import os
+import signal
 from pathlib import Path
 
 import beartype.typing  # noqa: F401  named in CHECKER
@@ -19,6 +20,11 @@ install_import_hook("regard", CHECKER)  # before anything imports regard
 # On tensors as small as here a second thread only costs time; processes that tests start hear of it too.
 torch.set_num_threads(1)
 os.environ["OMP_NUM_THREADS"] = "1"
+
+# A shell that starts the tests in the background makes them deaf to Ctrl-C; tests that send it want to be heard.
+for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
+    if signal.getsignal(number) == signal.SIG_IGN:
+        signal.signal(number, handler)
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
