@@ -12,6 +12,7 @@ from regard.apps.preparation import Prepared
 from regard.data.batch import Batch
 from regard.data.batches import Position
 from regard.data.loader import Loader
+from regard.training.lanes import Lanes
 from regard.training.optimizer import set_rate
 
 
@@ -32,16 +33,16 @@ class Rehearsal:
 def rehearse(prepared: Prepared, seconds: float, device: str = "cpu") -> Rehearsal:
     """Train for some seconds on batches from all over an epoch; nothing is kept of it."""
     model = prepared.model().to(device).train()
-    optimizer = prepared.settings.training.optimizer.build(model)
+    training = prepared.settings.training
+    optimizer = training.optimizer.build(model)
     set_rate(optimizer, 1e-9)
-    objective, group = prepared.settings.training.loss, prepared.settings.training.accumulate
+    objective, lanes = training.objective(), Lanes(model, training.lanes)
     items = list(_spread(prepared, 64))
     most = max(items, key=_padded)
     real = sum(item.tokens for item in items) / sum(_padded(item) for item in items)
 
     def step(item: Any) -> None:
-        loss = objective(model, item.to(device))
-        (loss.total / item.tokens).backward()
+        lanes.backward(objective, item.to(device), item.tokens, seed=1)
         optimizer.step()
         optimizer.zero_grad()
 
@@ -59,7 +60,7 @@ def rehearse(prepared: Prepared, seconds: float, device: str = "cpu") -> Rehears
     return Rehearsal(
         weights=sum(weight.numel() for weight in model.parameters()),
         tokens_a_second=speed,
-        steps_an_epoch=max(1, batches // group),
+        steps_an_epoch=max(1, batches // training.accumulate),
         seconds_an_epoch=total / speed,
         padding=1 - real,
         memory=_peak(),

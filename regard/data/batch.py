@@ -20,6 +20,7 @@ class Batch:
 
     The source ends in `</s>`. What the decoder reads, `target_in`, is the target after `<s>`; what it must say,
     `target_out`, is the target followed by `</s>`: the same positions, one step on. `tokens` counts the real ones.
+    `links`, where there are any to learn from, are (pair, target token, source token), each counted from 0.
     """
 
     source: Int64[Tensor, "batch source"]
@@ -28,6 +29,7 @@ class Batch:
     target_out: Int64[Tensor, "batch target"]
     target_lengths: Int64[Tensor, "batch"]
     tokens: int
+    links: Int64[Tensor, "links 3"] | None = None
 
     def __len__(self) -> int:
         """The number of pairs."""
@@ -42,17 +44,19 @@ class Batch:
             target_out=self.target_out.to(device, non_blocking=True),
             target_lengths=self.target_lengths.to(device, non_blocking=True),
             tokens=self.tokens,
+            links=None if self.links is None else self.links.to(device, non_blocking=True),
         )
 
 
-def collate(sources: Sequence[Ids], targets: Sequence[Ids]) -> Batch:
-    """A batch from ids that each end in `</s>`, as a store holds them."""
+def collate(sources: Sequence[Ids], targets: Sequence[Ids], links: Sequence[Ids] | None = None) -> Batch:
+    """A batch from ids that each end in `</s>`, as a store holds them; links are (target token, source token)."""
     source, source_lengths = pad(sources)
     target_out, target_lengths = pad(targets)
     target_in = torch.roll(target_out, 1, dims=1)
     target_in[:, 0] = BOS
     target_in[torch.arange(target_in.shape[1]) >= target_lengths[:, None]] = PAD
-    return Batch(source, source_lengths, target_in, target_out, target_lengths, int(target_lengths.sum()))
+    linked = None if links is None else _numbered(links)
+    return Batch(source, source_lengths, target_in, target_out, target_lengths, int(target_lengths.sum()), linked)
 
 
 def pad(rows: Sequence[Ids]) -> tuple[Int64[Tensor, "batch length"], Int64[Tensor, "batch"]]:
@@ -62,3 +66,9 @@ def pad(rows: Sequence[Ids]) -> tuple[Int64[Tensor, "batch length"], Int64[Tenso
     for at, row in enumerate(rows):
         padded[at, : len(row)] = row
     return torch.from_numpy(padded), torch.tensor(lengths)
+
+
+def _numbered(links: Sequence[Ids]) -> Int64[Tensor, "links 3"]:
+    """The links of all pairs, each after the number of its pair."""
+    pairs = np.repeat(np.arange(len(links)), [len(found) for found in links])
+    return torch.from_numpy(np.column_stack([pairs, np.concatenate(links)]).astype(np.int64))

@@ -8,6 +8,7 @@ import numpy as np
 
 from regard.data.batch import Batch, Ids, collate
 from regard.data.batches import Batches, Position
+from regard.data.link_store import LinkStore
 from regard.data.prefetch import Prefetch
 from regard.data.resegment import Resegment
 from regard.data.store import Store
@@ -18,18 +19,21 @@ class Loader:
     """The batch at any position; the same one every time it is asked for.
 
     With `resegment`, one for each side or None, sentences are cut anew in every epoch. A new cut is longer than the
-    stored one, so that a batch may then exceed its token budget by a little.
+    stored one, so that a batch may then exceed its token budget by a little. `links` name tokens of the stored cut, and
+    so they do not go with new ones.
     """
 
     store: Store
     batches: Batches
     resegment: tuple[Resegment | None, Resegment | None] = (None, None)
+    links: LinkStore | None = None
 
     def at(self, position: Position) -> Batch:
         """The batch at a position."""
         chosen = self.batches.at(position)
         sources, targets = zip(*(self._pair(int(pair), position.epoch) for pair in chosen), strict=True)
-        return collate(sources, targets)
+        links = None if self.links is None else [self.links[int(pair)] for pair in chosen]
+        return collate(sources, targets, links)
 
     def walk(self, position: Position | None = None, depth: int = 2) -> Iterator[tuple[Position, Batch]]:
         """Each position and its batch from the given one on, without end, `depth` batches prepared ahead.

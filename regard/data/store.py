@@ -13,7 +13,7 @@ import os
 import shutil
 import threading
 import weakref
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from functools import cached_property
@@ -104,7 +104,7 @@ class Store:
 
     def verify(self) -> None:
         """Read everything and compare it with the hashes taken while writing; an error names the damaged file."""
-        for name, expected in _read_key(self.folder)["files"].items():
+        for name, expected in read_key(self.folder)["files"].items():
             with (self.folder / name).open("rb") as file:
                 if hashlib.file_digest(file, "sha256").hexdigest() != expected["sha256"]:
                     raise RegardError(
@@ -115,15 +115,21 @@ class Store:
 def open_store(folder: str | Path) -> Store:
     """A store that was built before; a file that is missing or of the wrong size is an error that names it."""
     folder = Path(folder)
-    key = _read_key(folder)
+    key = whole_key(folder)
+    sides = tuple(Tokens(folder, f"side{at}", dtype) for at, dtype in enumerate(key["dtypes"]))
+    return Store(folder, sides, Counts(**key["counts"]))
+
+
+def whole_key(folder: Path) -> dict[str, Any]:
+    """What a store says of itself, once every file has been found to be as large as it was written."""
+    key = read_key(folder)
     for name, expected in key["files"].items():
         found = (folder / name).stat().st_size if (folder / name).is_file() else 0
         if found != expected["bytes"]:
             raise RegardError(
                 f"{folder / name}: {found:,} bytes where {expected['bytes']:,} were written; it is cut off"
             )
-    sides = tuple(Tokens(folder, f"side{at}", dtype) for at, dtype in enumerate(key["dtypes"]))
-    return Store(folder, sides, Counts(**key["counts"]))
+    return key
 
 
 def build_store(folder: str | Path, corpus: Corpus, subwords: SubwordPair | Subwords) -> Store:
@@ -134,18 +140,19 @@ def build_store(folder: str | Path, corpus: Corpus, subwords: SubwordPair | Subw
     folder = Path(folder)
     made_from = [_VERSION, corpus.fingerprint(), *(vocabulary.fingerprint for vocabulary in vocabularies)]
     with suppress(RegardError):  # absent or damaged: it is made again below
-        if _read_key(folder)["made_from"] == made_from:
+        if read_key(folder)["made_from"] == made_from:
             return open_store(folder)
-    _replace(folder, corpus, vocabularies, made_from)
+    replace_folder(folder, lambda place: _write(place, corpus, vocabularies, made_from))
     return open_store(folder)
 
 
-def _replace(folder: Path, corpus: Corpus, vocabularies: Sequence[Subwords], made_from: list[Any]) -> None:
+def replace_folder(folder: Path, write: Callable[[Path], None]) -> None:
+    """A folder that `write` fills and that takes its place once it is complete; only a store may be there before."""
     _refuse_other_content(folder)
     temporary = temporary_beside(folder.resolve())
     try:
         temporary.mkdir(parents=True)
-        _write(temporary, corpus, vocabularies, made_from)
+        write(temporary)
         if folder.exists():
             _refuse_other_content(folder)
             old = temporary_beside(folder.resolve())
@@ -169,50 +176,49 @@ def _write(folder: Path, corpus: Corpus, vocabularies: Sequence[Subwords], made_
     counts = Counts()
     rows = corpus.rows(counts)
     with ExitStack() as files:
-        sides = [_Writer(files, folder, f"side{at}", vocabulary) for at, vocabulary in enumerate(vocabularies)]
+        dtypes = ["<u2" if len(vocabulary) <= 2**16 else "<u4" for vocabulary in vocabularies]
+        sides = [RowWriter(files, folder, f"side{at}", dtype) for at, dtype in enumerate(dtypes)]
         for batch in iter(lambda: list(islice(rows, _LINES)), []):
-            for side, texts in zip(sides, zip(*batch, strict=True), strict=True):
-                side.write(texts)
+            for side, vocabulary, texts in zip(sides, vocabularies, zip(*batch, strict=True), strict=True):
+                side.write([[*row, EOS] for row in vocabulary.encode_batch(texts)])
         written = {name: facts for side in sides for name, facts in side.finish().items()}
     if not counts.kept:
         raise RegardError(f"{corpus.files[0]}: nothing to learn from: {counts}")
     if made_from[1] != corpus.fingerprint():
         raise RegardError(f"{corpus.files[0]}: the text was changed while it was being encoded; start again")
-    key = {
-        "version": _VERSION,
-        "made_from": made_from,
-        "dtypes": [side.dtype for side in sides],
-        "counts": asdict(counts),
-        "files": written,
-    }
+    write_key(folder, made_from, written, dtypes=dtypes, counts=asdict(counts))
+
+
+def write_key(folder: Path, made_from: list[Any], files: dict[str, Any], **facts: Any) -> None:
+    """What makes a folder a store: what it was made from, and how large each file must be."""
     with (folder / _KEY).open("wb") as file:
-        file.write(json.dumps(key, indent=2).encode())
+        file.write(
+            json.dumps({"version": _VERSION, "made_from": made_from, "files": files, **facts}, indent=2).encode()
+        )
         _sync(file)
     sync_folder(folder)
 
 
-class _Writer:
-    """Appends sentences to the files of one side."""
+class RowWriter:
+    """Appends rows of numbers, such as the tokens of sentences, to files that `Tokens` reads."""
 
-    def __init__(self, files: ExitStack, folder: Path, name: str, subwords: Subwords) -> None:
-        self.subwords = subwords
-        self.dtype = "<u2" if len(subwords) <= 2**16 else "<u4"
+    def __init__(self, files: ExitStack, folder: Path, name: str, dtype: str) -> None:
+        self.dtype = dtype
         paths = {kind: folder / f"{name}.{kind}" for kind in ("tokens", "offsets")}
         self._files = {kind: files.enter_context(path.open("wb")) for kind, path in paths.items()}
         self._hashes = {kind: hashlib.sha256() for kind in self._files}
         self._end = 0
         self._append("offsets", np.zeros(1, "<i8"))
 
-    def write(self, texts: Sequence[str]) -> None:
-        rows = self.subwords.encode_batch(texts)
-        for row in rows:
-            row.append(EOS)
+    def write(self, rows: Sequence[Sequence[int]]) -> None:
+        """Some more rows."""
         ends = self._end + np.cumsum([len(row) for row in rows], dtype="<i8")
         total, self._end = int(ends[-1]) - self._end, int(ends[-1])
         self._append("tokens", np.fromiter(chain.from_iterable(rows), self.dtype, count=total))
         self._append("offsets", ends)
 
     def finish(self) -> dict[str, dict[str, Any]]:
+        """The size and the hash of each file, by its name."""
         facts = {}
         for kind, file in self._files.items():
             facts[Path(file.name).name] = {"bytes": file.tell(), "sha256": self._hashes[kind].hexdigest()}
@@ -230,7 +236,8 @@ def _sync(file: BinaryIO | Any) -> None:
     os.fsync(file.fileno())
 
 
-def _read_key(folder: Path) -> dict[str, Any]:
+def read_key(folder: Path) -> dict[str, Any]:
+    """What a store says of itself."""
     try:
         key: dict[str, Any] = json.loads(read_bytes(folder / _KEY))
         if key["version"] == _VERSION:

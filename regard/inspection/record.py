@@ -11,15 +11,14 @@ once more, by the definition.
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from fnmatch import fnmatchcase
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from regard.attention.call import make_call
-from regard.attention.core import weights_of
-from regard.attention.reading import Reading
+from regard.attention.watch import attention_layers, watch
 from regard.base.errors import UsageError
+
+__all__ = ["Recorded", "attention_layers", "record"]
 
 
 class Recorded(dict[str, list[Tensor]]):
@@ -46,52 +45,9 @@ def record(
     `*` in the pattern stands for anything. The weights are detached and stay on the model's device.
     """
     layers = attention_layers(model)
-    chosen = {name: reading for name, reading in layers.items() if fnmatchcase(name, pattern)}
+    chosen = [name for name in layers if fnmatchcase(name, pattern)]
     if not chosen:
         names = ", ".join(layers) or "none: it has no attention layer"
         raise UsageError(f"record: no layer matches '{pattern}'; the model's are: {names}")
-    seen = Recorded({name: [] for name in chosen})
-
-    def watch(name: str) -> Any:
-        def hook(reading: Reading, inputs: tuple[Any, ...], settings: dict[str, Any], output: Tensor) -> None:
-            seen[name].append(_weights(reading, heads, rows, *inputs, **settings))
-
-        return hook
-
-    handles = [reading.register_forward_hook(watch(name), with_kwargs=True) for name, reading in chosen.items()]
-    try:
-        yield seen
-    finally:
-        for handle in handles:
-            handle.remove()
-
-
-def attention_layers(model: nn.Module) -> dict[str, Reading]:
-    """The model's attentions by the names of the layers that hold them; a lone layer's is empty."""
-    found = {}
-    for name, module in model.named_modules():
-        if isinstance(module, Reading):
-            found[name.removesuffix("reading").removesuffix(".")] = module
-    return found
-
-
-@torch.no_grad()
-def _weights(
-    reading: Reading,
-    heads: Sequence[int] | None,
-    rows: Sequence[int] | slice | None,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    keep: Any = None,
-    query_at: Tensor | None = None,
-    key_at: Tensor | None = None,
-) -> Tensor:
-    parts = reading.parts() | {"dropout": 0.0}
-    call = make_call(query, key, value, keep=keep, query_at=query_at, key_at=key_at, **parts)
-    asked = () if rows is None or isinstance(rows, slice) else rows
-    for name, chosen, count in (("head", heads or (), query.shape[1]), ("row", asked, query.shape[2])):
-        for one in chosen:
-            if not -count <= one < count:
-                raise UsageError(f"record: there is no {name} {one}; the layer has {name}s 0 … {count - 1}")
-    return weights_of(call, None if heads is None else [head % query.shape[1] for head in heads], rows)
+    with watch(model, dict.fromkeys(chosen, heads), rows, within=torch.no_grad) as seen:
+        yield Recorded(seen)

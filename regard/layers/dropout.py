@@ -9,6 +9,9 @@ byte decides for each element, eight of them from one draw of NumPy's SFC64, whi
 rounded to a 256th, and the division is by what is really kept. `FAST = False` goes back to torch's own dropout.
 """
 
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -20,6 +23,7 @@ from regard.base.errors import ConfigError
 
 FAST = True
 _LEVELS = 256
+_own = threading.local()
 
 
 class Dropout(nn.Module):
@@ -34,11 +38,15 @@ class Dropout(nn.Module):
         """What is left, scaled so that its expectation is x."""
         if not self.training or not self.share:
             return x
-        dropped = round(self.share * _LEVELS)
-        if FAST and x.device.type == "cpu" and 0 < dropped < _LEVELS:
-            left: Tensor = _DropByBytes.apply(x, dropped)
+        if self.by_bytes and x.device.type == "cpu":
+            left: Tensor = _DropByBytes.apply(x, round(self.share * _LEVELS))
             return left
         return F.dropout(x, self.share)
+
+    @property
+    def by_bytes(self) -> bool:
+        """Whether random bytes decide on a processor, rather than torch's own dropout."""
+        return FAST and 0 < round(self.share * _LEVELS) < _LEVELS
 
     def extra_repr(self) -> str:
         """What the module's print shows."""
@@ -61,10 +69,20 @@ class _DropByBytes(torch.autograd.Function):
         return (gradient * kept).mul_(ctx.scale), None
 
 
+@contextmanager
+def drawing(*seed: int) -> Iterator[None]:
+    """Inside, this thread's dropout on a processor depends on the seed alone, whatever other threads draw."""
+    _own.bits = np.random.SFC64(seed)
+    try:
+        yield
+    finally:
+        _own.bits = None
+
+
 def random_bytes(count: int) -> Tensor:
-    """So many random bytes; the same ones after the same `torch.manual_seed`."""
-    seed = int(torch.randint(2**62, ()))
-    words = np.random.SFC64(seed).random_raw(-(-count // 8))
+    """So many random bytes; the same ones after the same `torch.manual_seed`, or within the same `drawing`."""
+    bits = getattr(_own, "bits", None) or np.random.SFC64(int(torch.randint(2**62, ())))
+    words = bits.random_raw(-(-count // 8))
     return torch.from_numpy(words.view(np.uint8))[:count]
 
 

@@ -4,7 +4,8 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, get_args
 
 from regard.base.errors import ConfigError, check_at_least, check_one_of
-from regard.training.loss import CrossEntropy
+from regard.training.guide import Guide, Guided
+from regard.training.loss import CrossEntropy, Objective
 from regard.training.optimizer import Adam
 from regard.training.schedule import SCHEDULES
 
@@ -23,12 +24,16 @@ class TrainingSettings:
     """how many validations in a row may bring nothing better"""
 
     loss: CrossEntropy = field(default_factory=lambda: CrossEntropy(smoothing=0.1))
+    guide: Guide | None = None
+    """links that heads are taught, if any"""
     optimizer: Adam = field(default_factory=Adam)
     schedule: Annotated[Any, SCHEDULES] = "inverse_square_root"
     clip: float | None = 1.0
     """the largest norm that the gradient may have"""
     accumulate: int = 1
     """how many batches make one step"""
+    lanes: int | None = None
+    """in how many shares a batch is worked on side by side; as many as pay, up to one a thread, unless set"""
     precision: Precision = "auto"
     """of matrix products; auto is bfloat16 on a GPU that has it, float32 elsewhere"""
 
@@ -46,6 +51,7 @@ class TrainingSettings:
     def __post_init__(self) -> None:
         object.__setattr__(self, "schedule", SCHEDULES.make(self.schedule, "schedule"))
         check_at_least("training", 0, seed=self.seed)
+        check_at_least("training", 1, lanes=1 if self.lanes is None else self.lanes)
         for name in ("steps", "epochs", "patience"):
             check_at_least("training", 1, **{name: 1 if getattr(self, name) is None else getattr(self, name)})
         counts = ("accumulate", "log_every", "validate_every", "checkpoint_every", "keep", "average")
@@ -56,3 +62,7 @@ class TrainingSettings:
             raise ConfigError(f"training: clip must be more than 0, but is {self.clip}")
         if self.steps is self.epochs is self.patience is None:
             raise ConfigError("training: set at least one of steps, epochs and patience, or it would never end")
+
+    def objective(self) -> Objective:
+        """What a step makes small."""
+        return self.loss if self.guide is None else Guided(self.loss, self.guide)

@@ -45,9 +45,9 @@ class State:
         return cls(**(dict(table) | {"position": position, "history": history}))
 
 
-def seed_of(seed: int, step: int) -> int:
-    """A seed for the random numbers of a step, unlike those of all other steps and seeds."""
-    return int.from_bytes(hashlib.sha256(f"{seed} {step}".encode()).digest()[:8]) >> 1
+def seed_of(*numbers: int) -> int:
+    """A seed for the random numbers of, say, a step of a run: unlike those of all other steps and runs."""
+    return int.from_bytes(hashlib.sha256(" ".join(map(str, numbers)).encode()).digest()[:8]) >> 1
 
 
 def weights_of(model: nn.Module) -> dict[str, Tensor]:

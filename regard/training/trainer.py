@@ -23,7 +23,8 @@ from regard.training.allocator import keep_memory
 from regard.training.history import Point, score_of
 from regard.training.interrupt import Interrupted, Signals
 from regard.training.keeper import Keeper
-from regard.training.loss import Item, Objective
+from regard.training.lanes import Lanes
+from regard.training.loss import Item, Loss, Objective
 from regard.training.optimizer import set_rate
 from regard.training.progress import Pace, Progress, StepReport
 from regard.training.settings import TrainingSettings
@@ -75,11 +76,12 @@ class Trainer:
     ) -> None:
         self.model, self.batches, self.settings, self.folder = model, batches, settings, folder
         self.validate, self.progress = validate, progress or Progress()
-        self.objective: Objective = objective or settings.loss
+        self.objective: Objective = objective or settings.objective()
         self.optimizer = settings.optimizer.build(model)
         self.device = next(model.parameters()).device
         self.state = State()
         self._keeper = Keeper(model, self.optimizer, folder, settings, artifact, self.progress.note)
+        self._lanes = Lanes(model, settings.lanes)
         self._pace = Pace(clock)
         self._signals = Signals()
 
@@ -163,13 +165,15 @@ class Trainer:
         self.model.train()
         tokens = sum(item.tokens for item in group)
         losses = []
-        for item in group:
-            with self._precision():
-                loss = self.objective(self.model, item.to(self.device))
-            (loss.total / tokens).backward()
-            losses.append(torch.stack([loss.total.detach(), loss.negative_log_likelihood]).double())
+        for number, item in enumerate(group):
+            seed = seed_of(self.settings.seed, self.state.step + 1, number)
+            losses.append(self._lanes.backward(self._measure, item.to(self.device), tokens, seed))
         total, likelihood = torch.stack(losses).sum(0).tolist()
         return total, likelihood, tokens
+
+    def _measure(self, model: Any, item: Any) -> Loss:
+        with self._precision():
+            return self.objective(model, item)
 
     def _precision(self) -> AbstractContextManager[Any]:
         wanted, device = self.settings.precision, self.device.type

@@ -47,3 +47,18 @@ def test_moving_keeps_everything() -> None:
     same = batch.to("cpu")
     assert torch.equal(same.target_in, batch.target_in)
     assert torch.equal(same.target_out, batch.target_out)
+
+
+def test_links_are_numbered_by_their_pair() -> None:
+    rows = [np.array([5, EOS]), np.array([6, 7, EOS]), np.array([8, EOS])]
+    links = [np.array([[0, 0]]), np.zeros((0, 2), dtype=np.int64), np.array([[0, 1], [1, 0]])]
+    batch = collate(rows, rows, links)
+    assert batch.links is not None
+    assert batch.links.tolist() == [[0, 0, 0], [2, 0, 1], [2, 1, 0]]
+    moved = batch.to("meta").links
+    assert moved is not None
+    assert moved.device.type == "meta"
+    none = collate(rows, rows, [links[1]] * 3).links
+    assert none is not None
+    assert none.shape == (0, 3)
+    assert collate(rows, rows).links is None

@@ -2,6 +2,7 @@
 
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -9,6 +10,7 @@ import torch
 from regard.data.batch import Batch
 from regard.data.batches import Batches, BatchSettings, Position
 from regard.data.corpus import open_corpus
+from regard.data.link_store import build_links
 from regard.data.loader import Loader
 from regard.data.resegment import Resegment
 from regard.data.store import Store, build_store
@@ -22,11 +24,11 @@ def store(tmp_path: Path) -> Store:
     return build_store(tmp_path / "store", open_corpus(tmp_path / "a", tmp_path / "b"), pair())
 
 
-def loader(store: Store, dropout: float | None = None) -> Loader:
+def loader(store: Store, dropout: float | None = None, links: Any = None) -> Loader:
     lengths = [side.lengths for side in store.sides]
     batches = Batches(lengths[0], lengths[1], BatchSettings(tokens=100))
     cut = None if dropout is None else Resegment(subwords(), dropout=dropout)
-    return Loader(store, batches, (cut, cut))
+    return Loader(store, batches, (cut, cut), links)
 
 
 def same(one: Batch, other: Batch) -> bool:
@@ -74,3 +76,18 @@ def test_segmentations_are_drawn_anew_in_every_epoch(store: Store) -> None:
     assert set(first) == set(second) == set(LINES)
     assert all(first[text] != second[text] for text in LINES)
     assert all(len(ways) > 1 for ways in first.values())  # each pair and side has its own draw
+
+
+def test_links_travel_with_their_pairs(store: Store, tmp_path: Path) -> None:
+    corpus = open_corpus(tmp_path / "a", tmp_path / "b")
+    (tmp_path / "links").write_text("".join(f"{at % 3}-1\n\n" for at in range(len(LINES) // 2)), encoding="utf-8")
+    links = build_links(tmp_path / "links-store", tmp_path / "links", corpus, pair())
+    made = loader(store, links=links)
+    for index in range(len(made.batches.plan(0))):
+        batch, chosen = made.at(Position(index=index)), made.batches.at(Position(index=index))
+        assert batch.links is not None
+        for row, number in enumerate(chosen):
+            own = batch.links[batch.links[:, 0] == row, 1:]
+            assert own.tolist() == links[int(number)].tolist()
+            assert bool(len(own)) == (number % 2 == 0)
+    assert loader(store).at(Position()).links is None

@@ -257,7 +257,7 @@ def test_a_pattern_that_matches_nothing_is_told() -> None:
 def test_a_head_that_is_not_there_is_told(batch: tuple[Tensor, Tensor], head: int) -> None:
     model = Model()
     with (
-        pytest.raises(UsageError, match=f"record: there is no head {head}; the layer has heads 0 … 3"),
+        pytest.raises(UsageError, match=f"attention: there is no head {head}; the layer has heads 0 … 3"),
         record(model, heads=[0, head]),
     ):
         model(*batch)
@@ -266,7 +266,7 @@ def test_a_head_that_is_not_there_is_told(batch: tuple[Tensor, Tensor], head: in
 def test_a_row_that_is_not_there_is_told(batch: tuple[Tensor, Tensor]) -> None:
     model = Model()
     with (
-        pytest.raises(UsageError, match="record: there is no row 5; the layer has rows 0 … 4"),
+        pytest.raises(UsageError, match="attention: there is no row 5; the layer has rows 0 … 4"),
         record(model, rows=[0, 5]),
     ):
         model(*batch)

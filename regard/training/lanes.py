@@ -1,0 +1,101 @@
+"""One step's work in several threads, each on its own share of the batch.
+
+Two threads that share every matrix product wait for each other after each one, and all that is not a product is done
+by one of them. Two threads with half of the rows each have nothing to wait for until the end of the step: on two cores
+a Transformer then trains about a quarter faster.
+
+    gradient = Σ_lanes gradient of the lane's share
+
+Every lane has a twin of the model: the same weights in memory, gradients of its own. The gradients are added up in the
+order of the lanes and a lane's random numbers follow from (seed, lane), so that a step gives the same bits every time.
+"""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from copy import deepcopy
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from regard.attention.reading import Reading
+from regard.data.shares import shares
+from regard.layers.dropout import Dropout, drawing
+from regard.training.loss import Item, Objective
+
+_MOST = 4
+"""more would wait for Python's one interpreter; further cores help within a lane"""
+
+
+class Lanes:
+    """Threads with twins of a model; the first lane is the calling thread with the model itself."""
+
+    def __init__(self, model: nn.Module, count: int | None = None) -> None:
+        threads = torch.get_num_threads()
+        self.count = fitting(model, threads) if count is None else count
+        self._each = max(1, threads // self.count)
+        self._models = [model, *(twin(model) for _ in range(self.count - 1))]
+        self._pool = ThreadPoolExecutor(max(1, self.count - 1), "lane")
+
+    def backward(self, objective: Objective, item: Item, tokens: int, seed: int) -> Tensor:
+        """Add the gradients of loss / tokens to those that are there; gives the sums of loss and likelihood."""
+        if self.count == 1:
+            return _backward(objective, self._models[0], item, tokens)
+
+        def work(model: nn.Module, share: Item, number: int) -> Tensor:
+            torch.set_num_threads(self._each)
+            with drawing(seed, number):
+                return _backward(objective, model.train(), share, tokens)
+
+        given = list(zip(self._models, shares(item, self.count), range(self.count), strict=False))
+        threads = torch.get_num_threads()
+        others = [self._pool.submit(work, *one) for one in given[1:]]
+        try:
+            losses = [work(*given[0])]
+        finally:
+            torch.set_num_threads(threads)
+            done = [other.exception() for other in others]
+        for failure in filter(None, done):
+            raise failure
+        self._gather()
+        return torch.stack([*losses, *(other.result() for other in others)]).sum(0)
+
+    def _gather(self) -> None:
+        """Add the twins' gradients to the model's, and clear them."""
+        for copy in self._models[1:]:
+            for weight, other in zip(self._models[0].parameters(), copy.parameters(), strict=True):
+                if other.grad is not None:
+                    weight.grad = other.grad if weight.grad is None else weight.grad.add_(other.grad)
+                    other.grad = None
+
+
+def fitting(model: nn.Module, threads: int) -> int:
+    """How many lanes pay: one where a device other than the CPU computes, or where torch itself draws random numbers.
+
+    Torch's own generator is one for all threads, and what each of them gets would depend on their speed.
+    """
+    if next(model.parameters()).device.type != "cpu" or any(map(_draws, model.modules())):
+        return 1
+    return min(threads, _MOST)
+
+
+def twin(model: nn.Module) -> nn.Module:
+    """A copy that has the same weights in memory, but gradients of its own."""
+    copy = deepcopy(model)
+    for own, weight in zip(copy.parameters(), model.parameters(), strict=True):
+        own.data, own.grad = weight.data, None
+    return copy
+
+
+def _draws(module: nn.Module) -> bool:
+    if isinstance(module, Dropout):
+        return module.share > 0 and not module.by_bytes
+    if isinstance(module, nn.modules.dropout._DropoutNd):
+        return module.p > 0
+    return isinstance(module, Reading | nn.RNNBase) and module.dropout > 0
+
+
+def _backward(objective: Callable[[Any, Any], Any], model: nn.Module, item: Item, tokens: int) -> Tensor:
+    loss = objective(model, item)
+    (loss.total / tokens).backward()
+    return torch.stack([loss.total.detach(), loss.negative_log_likelihood]).double()
