@@ -26,6 +26,7 @@ PAD, UNK, BOS, EOS = 0, 1, 2, 3
 SPECIALS = ("<pad>", "<unk>", "<s>", "</s>")
 MARK = "▁"
 _REMEMBERED = 200_000
+_LONGEST_REMEMBERED = 64
 _STEPS = ["NFC", "Replace", "Strip"]
 _KINDS = {"BPE": "bpe", "Unigram": "unigram", "WordLevel": "word", "WordPiece": "wordpiece"}
 
@@ -96,7 +97,7 @@ class Subwords:
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
         """The ids of each text; where words are encoded one by one, those seen before are looked up."""
-        if not self._splits_at_spaces:
+        if not self.splits_at_spaces:
             return self._encode_rows(texts)
         rows = [words(text) for text in texts]
         wanted = set(chain.from_iterable(rows))
@@ -105,14 +106,18 @@ class Subwords:
             memo = self._memo = {}
         missing = [word for word in wanted if word not in memo]
         memo.update(zip(missing, self._encode_rows(missing), strict=True))
-        return [list(chain.from_iterable([memo[word] for word in row])) for row in rows]
+        encoded = [list(chain.from_iterable([memo[word] for word in row])) for row in rows]
+        for word in missing:
+            if len(word) > _LONGEST_REMEMBERED:
+                del memo[word]
+        return encoded
 
     def _encode_rows(self, texts: Sequence[str]) -> list[list[int]]:
         encoded = self.tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
         return [item.ids for item in encoded]
 
     @cached_property
-    def _splits_at_spaces(self) -> bool:
+    def splits_at_spaces(self) -> bool:
         """Whether a text's ids are its words' ids one after the other, as in the subwords trained here."""
         content = json.loads(self.to_json())
         rules = (content["pre_tokenizer"] or {}).get("pretokenizers") or [{}]

@@ -79,6 +79,9 @@ def test_the_memory_of_words_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None
     for text in texts:
         assert one.encode_batch([text, text]) == [one.encode(text)] * 2
         assert len(one._memo) <= 5
+    long = "dog" * 100
+    assert one.encode_batch([f"grass {long}"]) == [one.encode(f"grass {long}")]
+    assert long not in one._memo
 
 
 @given(text=writable | spelled)

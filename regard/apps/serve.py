@@ -1,0 +1,77 @@
+"""regard serve: models behind HTTP, with a page to look at them."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from regard.apps.decode_options import DeviceOption, EngineOption, ThreadsOption
+from regard.apps.help import examples
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command(
+    epilog=examples(
+        "regard serve runs/en-de                              then open http://127.0.0.1:8000",
+        "regard serve runs/en-de runs/de-en --port 5000",
+        "regard serve fr-en=models/first.safetensors          names the languages of a model",
+        "regard serve runs/en-de --host 0.0.0.0 --api-keys keys.txt --rate 60",
+        "curl -d q='two dogs play .' -d source=en -d target=de http://127.0.0.1:8000/translate",
+    )
+)
+def serve(
+    models: Annotated[list[str], typer.Argument(help="Model files or run folders, as PATH or SOURCE-TARGET=PATH.")],
+    host: Annotated[str, typer.Option(help="Where to listen; 0.0.0.0 is everywhere.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8000,
+    api_keys: Annotated[Path | None, typer.Option(help="A file of keys, one a line; only who has one may ask.")] = None,
+    rate: Annotated[int, typer.Option(min=0, help="Requests a minute of one client; 0 is any number.")] = 0,
+    cors: Annotated[list[str] | None, typer.Option(help="Another site whose pages may ask; repeatable.")] = None,
+    characters: Annotated[int, typer.Option(min=1, help="Most characters of a request.")] = 10_000,
+    texts: Annotated[int, typer.Option(min=1, help="Most texts of a request.")] = 128,
+    queue: Annotated[int, typer.Option(min=1, help="Most requests that wait.")] = 256,
+    seconds: Annotated[float, typer.Option(min=0.1, help="Longest time to an answer.")] = 30.0,
+    window: Annotated[float, typer.Option(min=0, max=1000, help="Milliseconds to wait for company.")] = 5.0,
+    batch: Annotated[int, typer.Option(min=1, help="Most texts translated at once.")] = 64,
+    engine: EngineOption = "torch",
+    device: DeviceOption = "cpu",
+    threads: ThreadsOption = None,
+) -> None:
+    """Serve translation models over HTTP, in the way of LibreTranslate, with a page at /."""
+    # Threads that wait for one another let others have their core: the server's own loop needs one now and then.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    _check_installed()
+    from regard.apps.server.app import make_app
+    from regard.apps.server.assembly import make_service
+    from regard.apps.server.batcher import Window
+    from regard.apps.server.keys import Keys
+    from regard.apps.server.limits import Limits
+    from regard.apps.server.live import Server, address_of, bind, serve_on
+
+    limits = Limits(characters=characters, texts=texts, queue=queue, requests=4 * queue, seconds=seconds, rate=rate)
+    keys = Keys() if api_keys is None else Keys.read(api_keys)
+    with bind(host, port) as held:
+        service = make_service(
+            models, limits, keys, Window(seconds=window / 1000, items=batch), device, threads, engine
+        )
+        pairs = ", ".join(map(str, service.engines.all))
+        address = address_of(host, held.getsockname()[1])
+        server = Server(
+            make_app(service, cors or ()),
+            head_seconds=limits.body_seconds,
+            answer_seconds=seconds,
+            ready=lambda: typer.echo(f"Serving {pairs} on {address} (Ctrl-C ends)"),
+        )
+        service.batcher.clients = lambda: server.clients
+        serve_on(server, held)
+
+
+def _check_installed() -> None:
+    from importlib.util import find_spec
+
+    from regard.base.errors import RegardError
+
+    missing = [name for name in ("fastapi", "uvicorn", "prometheus_client", "python_multipart") if not find_spec(name)]
+    if missing:
+        raise RegardError(f"serve needs {', '.join(missing)}: pip install 'regard[serve]'")

@@ -1,0 +1,189 @@
+"""Requests of many clients, worked on together.
+
+The first request that waits opens a short window; what comes within it, or until a batch is full, is worked on at once.
+The requests take turns: each gives one item to the batch, then each another, so that a long text does not hold up the
+short ones. One thread works, since a batch keeps the processors busy by itself.
+"""
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, InvalidStateError
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Protocol, runtime_checkable
+
+from regard.apps.server.metrics import Metrics
+from regard.apps.server.refusals import Refusal
+
+
+@runtime_checkable
+class Work(Protocol):
+    """What is done with items; equal works are done together. Hashable, as a frozen dataclass is."""
+
+    def run(self, items: list[Any]) -> Sequence[Any]:
+        """What comes of each item."""
+
+    def cost(self, item: Any) -> int:
+        """About how much there is to do for an item, in characters."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Window:
+    """How a batch is put together."""
+
+    seconds: float = 0.005
+    items: int = 64
+    cost: int = 8_192
+
+
+@dataclass(eq=False)
+class _Request:
+    work: Work
+    items: list[Any]
+    future: "Future[list[Any]]"
+    taken: int = 0
+    results: dict[int, Any] = field(default_factory=dict)
+
+
+_Batch = list[tuple[_Request, int]]
+
+
+class Batcher:
+    """A queue of at most `limit` requests, and the thread that works on them.
+
+    `clients` says how many are connected: when as many requests wait, nobody else can come, and the window closes.
+    `prepare` is called in the thread before it works.
+    """
+
+    def __init__(
+        self,
+        metrics: Metrics,
+        limit: int,
+        window: Window | None = None,
+        prepare: Callable[[], object] = bool,
+    ) -> None:
+        self._metrics, self._limit, self._window = metrics, limit, window or Window()
+        self.clients: Callable[[], float] = lambda: float("inf")
+        self._waiting: dict[_Request, None] = {}
+        self._changed = threading.Condition(threading.RLock())
+        self._closed = False
+        self._prepare = prepare
+        self._thread = threading.Thread(target=self._serve, name="regard-batcher", daemon=True)
+        self._thread.start()
+
+    @property
+    def waiting(self) -> int:
+        """How many requests wait."""
+        return len(self._waiting)
+
+    @property
+    def alive(self) -> bool:
+        """Whether requests are worked on."""
+        return self._thread.is_alive() and not self._closed
+
+    def submit(self, work: Work, items: Sequence[Any]) -> "Future[list[Any]]":
+        """What comes of each item, later; a future that is canceled leaves the queue. Refused where it is full."""
+        future: Future[list[Any]] = Future()
+        if not items:
+            future.set_result([])
+            return future
+        request = _Request(work, list(items), future)
+        with self._changed:
+            if self._closed:
+                raise Refusal(503, "The server is shutting down", retry_after=5)
+            if len(self._waiting) >= self._limit:
+                raise Refusal(429, f"Too many requests are waiting ({self._limit}); try again soon", retry_after=1)
+            self._waiting[request] = None
+            self._metrics.waiting.set(len(self._waiting))
+            self._changed.notify()
+        future.add_done_callback(lambda _: self._forget(request))
+        return future
+
+    def close(self) -> None:
+        """Take nothing more, finish what waits, and end the thread."""
+        with self._changed:
+            self._closed = True
+            self._changed.notify()
+        self._thread.join()
+
+    def _forget(self, request: _Request) -> None:
+        with self._changed:
+            self._waiting.pop(request, None)
+            self._metrics.waiting.set(len(self._waiting))
+
+    def _serve(self) -> None:
+        self._prepare()
+        while True:
+            with self._changed:
+                while not self._waiting and not self._closed:
+                    self._changed.wait()
+                if not self._waiting:
+                    return
+                self._gather()
+                batch = self._take()
+            if batch:
+                self._work_on(batch)
+
+    def _gather(self) -> None:
+        """Wait for company, as long as the window is open and somebody may still come."""
+        until = time.monotonic() + self._window.seconds
+        while (left := until - time.monotonic()) > 0 and not self._closed:
+            if len(self._waiting) >= min(self._window.items, self.clients()):
+                return
+            self._changed.wait(left)
+
+    def _take(self) -> _Batch:
+        """One item of each request with the same work as the oldest, in turns, until the batch is full."""
+        if not self._waiting:
+            return []
+        work = next(iter(self._waiting)).work
+        turns = deque(request for request in self._waiting if request.work == work)
+        batch: _Batch = []
+        cost = 0
+        while turns and len(batch) < self._window.items:
+            request = turns.popleft()
+            cost += work.cost(request.items[request.taken])
+            if batch and cost > self._window.cost:
+                break
+            batch.append((request, request.taken))
+            request.taken += 1
+            if request.taken < len(request.items):
+                turns.append(request)
+        for request in dict.fromkeys(request for request, _ in batch):
+            del self._waiting[request]
+            if request.taken < len(request.items):
+                self._waiting[request] = None
+        self._metrics.waiting.set(len(self._waiting))
+        return batch
+
+    def _work_on(self, batch: _Batch) -> None:
+        self._metrics.batches.observe(len(batch))
+        with self._metrics.batch_seconds.time():
+            try:
+                _run(batch)
+            except Exception as error:
+                _blame(batch, error)
+
+
+def _run(batch: _Batch) -> None:
+    done = batch[0][0].work.run([request.items[at] for request, at in batch])
+    for (request, at), result in zip(batch, done, strict=True):
+        request.results[at] = result
+        if len(request.results) == len(request.items):
+            with suppress(InvalidStateError):  # its client has gone
+                request.future.set_result([request.results[number] for number in range(len(request.items))])
+
+
+def _blame(batch: _Batch, error: Exception) -> None:
+    """A batch failed: try its requests one by one, so that only the guilty hear of it."""
+    alone = list(dict.fromkeys(request for request, _ in batch))
+    for request in alone:
+        try:
+            if len(alone) == 1:
+                raise error
+            _run([(other, at) for other, at in batch if other is request])
+        except Exception as own:
+            with suppress(InvalidStateError):
+                request.future.set_exception(own)

@@ -1,0 +1,92 @@
+"""What a client sends, read within limits: so many bytes, in so much time, as JSON or as a form."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any, TypeVar
+from urllib.parse import parse_qsl
+
+from msgspec import Struct
+from starlette.formparsers import MultiPartException, MultiPartParser
+from starlette.requests import Request
+
+from regard.apps.server.limits import Limits
+from regard.apps.server.messages import from_form, from_json
+from regard.apps.server.refusals import Refusal
+
+Call = TypeVar("Call", bound=Struct)
+_MOST_FIELDS = 1_000
+_DISCARDED = 16  # times the limit: a client that is still sending does not read its answer
+
+
+async def read_call(request: Request, kind: type[Call], limits: Limits) -> Call:
+    """The call that a request makes."""
+    try:
+        async with asyncio.timeout(limits.body_seconds):
+            body = await _read(request, limits.body_bytes)
+    except TimeoutError as error:
+        raise Refusal(408, f"The body did not arrive within {limits.body_seconds:g} seconds", close=True) from error
+    try:
+        return await _parse(request, body, kind)
+    except ValueError as error:
+        raise Refusal(400, f"Invalid request: {error}") from error
+
+
+async def _read(request: Request, most: int) -> bytes:
+    body, size = bytearray(), 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size > _DISCARDED * most:
+            break
+        if size <= most:
+            body += chunk
+    if size > most:
+        raise Refusal(413, f"The body has more than the {most} bytes that are allowed", close=True)
+    return bytes(body)
+
+
+async def _parse(request: Request, body: bytes, kind: type[Call]) -> Any:
+    media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+    if media == "application/json" or media.endswith("+json"):
+        return from_json(body, kind)
+    fields = _fields(request.url.query)
+    if media == "multipart/form-data":
+        fields += await _multipart(request, body)
+    elif media == "application/x-www-form-urlencoded":
+        fields += _fields(_decoded(body))
+    elif body:
+        raise ValueError("the Content-Type must be application/json, or that of a form")
+    return from_form(fields, kind)
+
+
+def _decoded(body: bytes) -> str:
+    try:
+        return body.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ValueError("the body is not UTF-8") from error
+
+
+def _fields(encoded: str) -> list[tuple[str, str]]:
+    try:
+        return parse_qsl(encoded, keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS)
+    except UnicodeDecodeError as error:
+        raise ValueError("the form is not UTF-8") from error
+
+
+async def _multipart(request: Request, body: bytes) -> list[tuple[str, str]]:
+    async def whole() -> AsyncIterator[bytes]:
+        yield body
+        yield b""
+
+    parser = MultiPartParser(
+        request.headers,
+        whole(),  # type: ignore[arg-type]
+        max_files=0,
+        max_fields=_MOST_FIELDS,
+        max_part_size=max(1, len(body)),
+    )
+    try:
+        form = await parser.parse()
+    except (MultiPartException, KeyError, UnicodeDecodeError, LookupError) as error:
+        message = getattr(error, "message", None) or "it has no boundary, or is not UTF-8"
+        raise ValueError(f"the multipart form cannot be read: {message}") from error
+    return [(name, value) for name, value in form.multi_items() if isinstance(value, str)]

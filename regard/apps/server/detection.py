@@ -1,0 +1,50 @@
+"""Which language a text is in, among those that the models read.
+
+A model is sure of its words when it reads what it was trained to read. So each candidate translates the beginning of
+the text, and what counts is the mean log-probability of the tokens that it writes; a source token that its vocabulary
+does not know counts as a very unlikely one. Beside the candidates stands a stranger, a language that no model reads,
+with a fixed mean, so that a text in none of the languages makes no candidate look sure. The confidences are
+
+    exp(s · fit(language)) / (exp(s · stranger) + Σ exp(s · fit(other)))
+"""
+
+from math import exp
+
+from regard.data.subwords import UNK
+from regard.decoding.translator import Translation, Translator
+
+SAMPLE = 200
+"""characters that are looked at"""
+_SHARPNESS = 6.0
+_STRANGER = -1.0
+_UNKNOWN = -5.0
+
+
+def sample(text: str) -> str:
+    """The beginning of a text, cut at a space where there is one, as one line."""
+    line = " ".join(text[: 4 * SAMPLE].split())
+    if len(line) <= SAMPLE:
+        return line
+    return line[:SAMPLE].rpartition(" ")[0] or line[:SAMPLE]
+
+
+def fit(translator: Translator, text: str, translation: Translation) -> float:
+    """How sure a model is of its translation of a text, at most 0."""
+    ids = translator.source.encode(text)
+    if not ids or not translation.n_best:
+        return _UNKNOWN
+    unknown = sum(number == UNK for number in ids) / len(ids)
+    scores = translation.n_best[0].token_scores
+    return (1 - unknown) * sum(scores) / max(1, len(scores)) + unknown * _UNKNOWN
+
+
+def confidences(fits: dict[str, float]) -> dict[str, float]:
+    """The share of each language, from 0 to 1, the likeliest first; what is left to 1 is that it is none of them."""
+    shares = {language: exp(_SHARPNESS * value) for language, value in fits.items()}
+    total = exp(_SHARPNESS * _STRANGER) + sum(shares.values())
+    return {language: share / total for language, share in sorted(shares.items(), key=lambda item: -item[1])}
+
+
+def as_languages(found: dict[str, float]) -> list[dict[str, object]]:
+    """The confidences as LibreTranslate gives them, in percent."""
+    return [{"language": language, "confidence": round(100 * share, 1)} for language, share in found.items()]

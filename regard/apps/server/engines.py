@@ -1,0 +1,117 @@
+"""The models that are served, by the languages that they read and write."""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from regard.apps.server.names import language_name
+from regard.base.errors import UsageError
+from regard.decoding.loading import model_file
+from regard.decoding.strategies.beam import Beam
+from regard.decoding.strategy import Strategy
+from regard.decoding.translator import Translator
+from regard.interop.export_folder import MANIFEST, read_manifest
+from regard.loading import load
+from regard.runs.artifact import load_artifact
+
+_CODE = r"[A-Za-z]{2,8}(?:_[A-Za-z0-9]{2,8})?"
+_DIRECTION = re.compile(rf"({_CODE})-({_CODE})")
+_NAMED = re.compile(rf"({_CODE})-({_CODE})=(.+)", re.DOTALL)
+_LONGEST_SOURCE = 1_024
+
+
+@dataclass(frozen=True, eq=False)
+class Engine:
+    """One model: what it reads, what it writes, and the translator that does so."""
+
+    source: str
+    target: str
+    translator: Translator
+    path: str = ""
+
+    def strategy(self, n_best: int) -> Strategy:
+        """The model's own search, asked for its best few; as many as its beam holds."""
+        own = self.translator.strategy
+        if n_best > 1 and isinstance(own, Beam):
+            return replace(own, n_best=min(n_best, own.size))
+        return own
+
+    def __str__(self) -> str:
+        return f"{self.source} → {self.target}"
+
+
+class Engines:
+    """All engines, each with a direction of its own."""
+
+    def __init__(self, engines: Iterable[Engine]) -> None:
+        self.all = tuple(engines)
+        taken: dict[tuple[str, str], Engine] = {}
+        for engine in self.all:
+            other = taken.setdefault((engine.source, engine.target), engine)
+            if other is not engine:
+                raise UsageError(
+                    f"{engine.path}: translates {engine}, as {other.path} does; "
+                    f"name the languages of one of them, as in xx-{engine.target}={engine.path}"
+                )
+        self._by_direction = taken
+
+    @property
+    def sources(self) -> list[str]:
+        """The languages that are read."""
+        return list(dict.fromkeys(engine.source for engine in self.all))
+
+    @property
+    def targets(self) -> list[str]:
+        """The languages that are written."""
+        return list(dict.fromkeys(engine.target for engine in self.all))
+
+    def find(self, source: str, target: str) -> Engine | None:
+        """The engine of a direction."""
+        return self._by_direction.get((source, target))
+
+    def writing(self, target: str) -> list[Engine]:
+        """The engines that write a language."""
+        return [engine for engine in self.all if engine.target == target]
+
+    def readers(self) -> list[Engine]:
+        """One engine for each language that is read."""
+        return list({engine.source: engine for engine in reversed(self.all)}.values())
+
+    def languages(self) -> list[dict[str, Any]]:
+        """Every language with its name and what it can be translated into, as LibreTranslate lists them."""
+        targets = {
+            code: [engine.target for engine in self.all if engine.source == code]
+            for code in dict.fromkeys([*self.sources, *self.targets])
+        }
+        return [{"code": code, "name": language_name(code), "targets": into} for code, into in targets.items()]
+
+
+def load_engines(models: Sequence[str], device: str = "cpu", **settings: Any) -> Engines:
+    """The engines of models given as PATH or SOURCE-TARGET=PATH; the settings are those of `regard.load`."""
+    return Engines([_load(model, device, **settings) for model in models])
+
+
+def _load(model: str, device: str, **settings: Any) -> Engine:
+    named = _NAMED.fullmatch(model)
+    path = named[3] if named and not Path(model).exists() else model
+    translator = load(path, device=device, **settings)
+    if not isinstance(translator, Translator):
+        raise UsageError(f"{path}: a language model, which has nothing to translate from; give a translation model")
+    translator.max_source = translator.max_source or _LONGEST_SOURCE
+    source, target = (named[1], named[2]) if named and path != model else languages_of(path)
+    return Engine(source, target, translator, path)
+
+
+def languages_of(path: str | Path) -> tuple[str, str]:
+    """What a model reads and writes: as its settings say, or its name (`en-de`), or just `source` and `target`."""
+    exported = (Path(path) / MANIFEST).is_file()
+    config = read_manifest(path, "ctranslate2").config if exported else load_artifact(model_file(path)).config
+    data = config.get("data") or {}
+    if data.get("source") and data.get("target"):
+        return str(data["source"]), str(data["target"])
+    for name in (str(config.get("name", "")), Path(path).stem):
+        if found := _DIRECTION.fullmatch(name):
+            return found[1], found[2]
+    return "source", "target"

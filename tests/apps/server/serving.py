@@ -1,0 +1,87 @@
+"""Servers as tests use them: in this process, over a socket, and with a model that waits until it is told to go on."""
+
+import asyncio
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import httpx
+import torch
+
+from regard.apps.server.app import make_app
+from regard.apps.server.batcher import Batcher, Window
+from regard.apps.server.engines import Engine, Engines
+from regard.apps.server.keys import Keys, Rates
+from regard.apps.server.limits import Limits
+from regard.apps.server.live import Server, bind
+from regard.apps.server.metrics import Metrics
+from regard.apps.server.service import Service
+from regard.decoding.translator import Translation, Translator
+
+TEXTS = ["the dog sees the cat", "the house and the tree", "the cat finds water", "small dog hears big cat"]
+
+
+def make_service(*engines: Engine, keys: tuple[str, ...] = (), window: Window | None = None, **limits: Any) -> Service:
+    """A service of these engines, with some limits changed."""
+    chosen, metrics = Limits(**limits), Metrics()
+    one_thread = partial(torch.set_num_threads, 1)
+    batcher = Batcher(metrics, chosen.queue, window or Window(seconds=0.0), one_thread)
+    return Service(Engines(engines), batcher, metrics, chosen, Keys(keys), Rates(chosen.rate))
+
+
+@contextmanager
+def called(service: Service, **options: Any) -> Iterator[Callable[..., httpx.Response]]:
+    """A function that sends a request to the service, without any socket."""
+    app = make_app(service, **options)
+
+    def call(method: str, path: str, **request: Any) -> httpx.Response:
+        return asyncio.run(send(app, method, path, **request))
+
+    yield call
+    service.batcher.close()
+
+
+async def send(app: Any, method: str, path: str, **request: Any) -> httpx.Response:
+    """One request to an application."""
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://here") as client:
+        return await client.request(method, path, **request)
+
+
+@contextmanager
+def live(service: Service, head_seconds: float = 5.0) -> Iterator[int]:
+    """The service on a port of this machine, in a thread."""
+    ready = threading.Event()
+    server = Server(make_app(service), head_seconds=head_seconds, answer_seconds=5.0, ready=ready.set)
+    service.batcher.clients = lambda: server.clients
+    with bind("127.0.0.1", 0) as held:
+        port = held.getsockname()[1]
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [held]})
+        thread.start()
+        assert ready.wait(30)
+        yield port
+        server.should_exit = True
+        thread.join(30)
+        assert not thread.is_alive()
+
+
+class Gated(Translator):
+    """A translator that works only while its gate is open, and remembers what it was given."""
+
+    def __init__(self, translator: Translator) -> None:
+        self.__dict__.update(translator.__dict__)
+        self.gate, self.reached = threading.Event(), threading.Event()
+        self.batches: list[list[str]] = []
+
+    def translate(self, texts: Any, **settings: Any) -> list[Translation]:
+        self.batches.append(list(texts))
+        self.reached.set()
+        assert self.gate.wait(30)
+        return super().translate(texts, **settings)
+
+
+def gated(engine: Engine) -> tuple[Engine, Gated]:
+    """The engine behind a gate, which is closed."""
+    translator = Gated(engine.translator)
+    return Engine(engine.source, engine.target, translator), translator

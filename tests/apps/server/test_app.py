@@ -1,0 +1,63 @@
+"""The application as a whole."""
+
+import pytest
+
+from regard.apps.server.engines import Engine
+from tests.apps.server import serving
+from tests.apps.server.conftest import Call
+from tests.apps.server.serving import TEXTS
+
+ASK = {"source": "en", "target": "de", "q": TEXTS[0]}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "status"), [("GET", "/no", 404), ("GET", "/translate", 405), ("PUT", "/", 405)]
+)
+def test_what_is_not_there_is_refused_in_json(call: Call, method: str, path: str, status: int) -> None:
+    response = call(method, path)
+    assert (response.status_code, list(response.json())) == (status, ["error"])
+
+
+def test_health_tells_what_is_served(call: Call) -> None:
+    assert call("GET", "/health").json() == {
+        "status": "ok",
+        "waiting": 0,
+        "models": [{"source": "en", "target": "de"}],
+    }
+
+
+def test_health_when_the_end_has_come(engine: Engine) -> None:
+    service = serving.make_service(engine)
+    with serving.called(service) as call:
+        service.batcher.close()
+        assert call("GET", "/health").status_code == 503
+        refused = call("POST", "/translate", json=ASK)
+        assert (refused.status_code, "shutting down" in refused.json()["error"]) == (503, True)
+
+
+def test_requests_are_counted_by_route_and_status(call: Call) -> None:
+    call("POST", "/translate", json=ASK)
+    call("POST", "/translate", json={**ASK, "source": "xx"})
+    call("GET", "/assets/nothing")
+    counted = call("GET", "/metrics").text
+    for route, status in (("/translate", 200), ("/translate", 400), ("/assets/{name}", 404)):
+        assert f'regard_requests_total{{route="{route}",status="{status}"}} 1.0' in counted
+    assert "regard_batch_texts_count 1.0" in counted
+
+
+def test_other_sites_may_ask_only_where_they_were_named(engine: Engine) -> None:
+    asked = {"Origin": "https://friend.example", "Access-Control-Request-Method": "POST"}
+    with serving.called(serving.make_service(engine)) as call:
+        assert "access-control-allow-origin" not in call("POST", "/translate", json=ASK, headers=asked).headers
+    with serving.called(serving.make_service(engine), origins=["https://friend.example"]) as call:
+        told = call("OPTIONS", "/translate", headers=asked)
+        assert told.headers["access-control-allow-origin"] == "https://friend.example"
+        told = call("OPTIONS", "/translate", headers={**asked, "Origin": "https://other.example"})
+        assert "access-control-allow-origin" not in told.headers
+
+
+def test_a_rate_for_each_client(engine: Engine) -> None:
+    with serving.called(serving.make_service(engine, rate=2)) as call:
+        found = [call("POST", "/translate", json=ASK) for _ in range(3)]
+        assert [one.status_code for one in found] == [200, 200, 429]
+        assert int(found[-1].headers["retry-after"]) > 0

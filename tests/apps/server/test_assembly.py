@@ -1,0 +1,30 @@
+"""A service from settings."""
+
+import os
+from pathlib import Path
+
+import torch
+
+from regard.apps.server.assembly import make_service
+from regard.apps.server.batcher import Window
+from regard.apps.server.keys import Keys
+from regard.apps.server.limits import Limits
+
+
+class Asking:
+    """Work that says how many threads compute it."""
+
+    def run(self, items: list[int]) -> list[int]:
+        return [torch.get_num_threads() for _ in items]
+
+    def cost(self, item: int) -> int:
+        return 1
+
+
+def test_limits_keys_models_and_threads_arrive(trained: Path) -> None:
+    limits = Limits(queue=7, rate=3)
+    service = make_service([os.fspath(trained / "runs/en-de")], limits, Keys(["k"]), Window(), threads=2)
+    assert [str(engine) for engine in service.engines.all] == ["en → de"]
+    assert (service.limits, bool(service.keys)) == (limits, True)
+    assert service.batcher.submit(Asking(), [0]).result(30) == [2]
+    service.batcher.close()

@@ -1,0 +1,88 @@
+"""Models by their languages."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from regard.apps.server.engines import Engine, Engines, languages_of, load_engines
+from regard.base.errors import UsageError
+from regard.decoding.strategies.greedy import Greedy
+from regard.interop.ctranslate2_export import export_ctranslate2
+from regard.interop.ctranslate2_translator import CTranslate2Translator
+from regard.models.transformer import Transformer
+from regard.runs.artifact import load_artifact, save_artifact
+from tests.interop.examples import SMALL, write
+
+
+def renamed(engine: Engine, source: str, target: str) -> Engine:
+    return Engine(source, target, engine.translator, f"{source}-{target}")
+
+
+def test_the_languages_are_those_of_the_settings_unless_they_are_named(trained: Path, tmp_path: Path) -> None:
+    path = os.fspath(trained / "runs/en-de")
+    assert [str(one) for one in load_engines([path, f"fr-pt_BR={path}"]).all] == ["en → de", "fr → pt_BR"]
+    odd = tmp_path / "en-de=model.safetensors"
+    shutil.copy(trained / "runs/en-de/model.safetensors", odd)
+    assert load_engines([os.fspath(odd)]).all[0].path == os.fspath(odd)
+
+
+def test_languages_that_the_settings_do_not_tell(trained: Path, tmp_path: Path) -> None:
+    whole = load_artifact(trained / "runs/en-de/model.safetensors")
+    config = {**whole.config, "data": {}, "name": "it-fr"}
+    for name, wanted in (("it-fr", ("it", "fr")), ("dates", ("source", "target"))):
+        path = tmp_path / f"{name}.safetensors"
+        save_artifact(path, type(whole)(**{**vars(whole), "config": {**config, "name": name}}))
+        assert languages_of(path) == wanted
+    assert languages_of(tmp_path / "it-fr.safetensors") == ("it", "fr")
+
+
+def test_models_that_cannot_be_served(trained: Path) -> None:
+    path = os.fspath(trained / "runs/en-de")
+    with pytest.raises(UsageError, match=r"translates en → de, as .* does; name the languages"):
+        load_engines([path, path])
+    with pytest.raises(UsageError, match="a language model"):
+        load_engines([os.fspath(trained / "runs/lm")])
+    with pytest.raises(UsageError, match="no such file"):
+        load_engines(["fr-en=nowhere"])
+
+
+def test_an_export_is_served_under_the_languages_of_its_model(tmp_path: Path) -> None:
+    pytest.importorskip("ctranslate2")
+    file = write(tmp_path / "en-de.safetensors", Transformer(**SMALL))
+    for path in (file, export_ctranslate2(file, tmp_path / "en-de")):
+        (engine,) = load_engines([os.fspath(path)], engine="ctranslate2", threads=1).all
+        assert isinstance(engine.translator, CTranslate2Translator)
+        assert str(engine) == "en → de"
+
+
+def test_finding_engines(engine: Engine) -> None:
+    some = [renamed(engine, *pair) for pair in (("en", "de"), ("de", "en"), ("en", "fr"))]
+    engines = Engines(some)
+    assert engines.find("en", "fr") is some[2]
+    assert engines.find("fr", "en") is None
+    assert engines.writing("de") == [some[0]]
+    assert {one.source for one in engines.readers()} == {"en", "de"}
+    assert (engines.sources, engines.targets) == (["en", "de"], ["de", "en", "fr"])
+    assert engines.languages() == [
+        {"code": "en", "name": "English", "targets": ["de", "fr"]},
+        {"code": "de", "name": "German", "targets": ["en"]},
+        {"code": "fr", "name": "French", "targets": []},
+    ]
+
+
+def test_as_many_alternatives_as_the_beam_holds_and_none_without_one(engine: Engine) -> None:
+    own = engine.translator.strategy
+    assert engine.strategy(1) == own
+    assert engine.strategy(3).n_best == 3
+    assert engine.strategy(100).n_best == own.size
+    before = engine.translator.strategy
+    engine.translator.strategy = Greedy()
+    assert engine.strategy(3) == Greedy()
+    engine.translator.strategy = before
+
+
+def test_every_source_has_a_limit(engine: Engine) -> None:
+    assert engine.translator.max_source
+    assert engine.translator.aligner is not None

@@ -1,0 +1,49 @@
+"""Plain texts and HTML, with what must be kept."""
+
+import re
+
+from regard.apps.server.engines import Engine
+from tests.apps.server.conftest import Call
+from tests.apps.server.serving import TEXTS
+
+
+def translate(call: Call, **fields: object) -> dict:
+    response = call("POST", "/translate", json={"source": "en", "target": "de", **fields})
+    assert response.status_code == 200, response.text
+    return response.json()
+
+
+def test_lines_come_back_as_the_translator_gives_them(call: Call, engine: Engine) -> None:
+    text = f"{TEXTS[0]}\n\n{TEXTS[1]}\r\n{TEXTS[2]}\n"
+    first, second, third = (one.text for one in engine.translator.translate(TEXTS[:3]))
+    assert translate(call, q=text)["translatedText"] == f"{first}\n\n{second}\r\n{third}\n"
+
+
+def test_a_text_far_longer_than_the_model_reads(call: Call, engine: Engine) -> None:
+    text = " ".join(TEXTS) * 60
+    assert len(engine.translator.source.encode(text)) > 2 * (engine.translator.max_source or 0)
+    assert translate(call, q=text)["translatedText"] == engine.translator.translate([text])[0].text
+
+
+def test_placeholders_are_kept_letter_for_letter(call: Call) -> None:
+    found = translate(call, q="the dog sees {name} and the cat\nthe house", alternatives=2)
+    assert found["translatedText"].count("{name}") == 1
+    assert found["translatedText"].count("\n") == 1
+
+
+def test_tags_are_kept_and_texts_between_them_translated(call: Call) -> None:
+    page = "<p title='x'>the dog <b>sees</b> the cat</p><br/><script>the dog</script>"
+    found = translate(call, q=page, format="html")["translatedText"]
+    assert sorted(re.findall(r"<[^>]+>", found)) == sorted(re.findall(r"<[^>]+>", page))
+    assert "<script>the dog</script>" in found
+    assert "katze" in found or "hund" in found
+
+
+def test_what_was_read_and_written_is_counted(call: Call, engine: Engine) -> None:
+    translate(call, q=[TEXTS[0], f"{TEXTS[1]}\n"])
+    translate(call, q=f"<i>{TEXTS[2]}</i>", format="html")
+    counted = call("GET", "/metrics").text
+    characters = sum(map(len, TEXTS[:3]))
+    tokens = sum(len(one.n_best[0].tokens) for one in engine.translator.translate(TEXTS[:3]))
+    assert f'regard_characters_total{{source="en",target="de"}} {characters:.1f}' in counted
+    assert f'regard_tokens_total{{source="en",target="de"}} {tokens:.1f}' in counted
