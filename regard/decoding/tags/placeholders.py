@@ -1,0 +1,87 @@
+"""What a translation must carry over letter for letter: `{name}`, `%s`, addresses and, where asked for, numbers."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import islice
+
+from regard.base.errors import UsageError, unknown
+
+_ADDRESS = r"[^\s<>\"\u3000-\u30ff\u3400-\u9fff\uac00-\ud7ff\uff00-\uffef]"
+_LAST = r"[^\s<>\".,;:!?()\[\]{}'*”’»\u3000-\u30ff\u3400-\u9fff\uac00-\ud7ff\uff00-\uffef]"
+_LETTER = r"[0-9A-Za-z\u00aa-\u0dff]"  # of scripts that put spaces between words
+_INNER = r"\{[^{}\n]*+\}"
+_MIDDLE = rf"\{{(?:[^{{}}\n]|{_INNER})*+\}}"
+_PRINTF = r"[-+#0]*+(?:\d++|\*)?(?:\.(?:\d++|\*))?(?:hh|ll|[hlLzjt])?[diouxXeEfFgGcrs@]"
+KINDS = {
+    "url": rf"(?:https?|ftp)://(?:{_ADDRESS}*\{{\w*\}}(?![\w/?&=#-])|{_ADDRESS}*{_LAST})"
+    rf"|\bwww\.[\w-]+(?:\.[\w-]+)+(?:/{_ADDRESS}*{_LAST})?/?",
+    "email": r"[\w.+-]{1,64}+@[\w-]+(?:\.[\w-]+)+",
+    "braces": rf"\{{\{{\{{[^{{}}]*+\}}\}}\}}|\{{%[^{{}}\n]*?%\}}|[$#%]?\{{(?:[^{{}}\n]|{_MIDDLE})++\}}|\{{\}}",
+    "percent": rf"%(?:\d++\$|\(\w++\)){_PRINTF}|(?<![\d%])%{_PRINTF}|%%",
+    "number": r"\d++(?:[.,:/’'\-–\u00a0\u202f]\d++)*+",
+}
+"""a pattern for each kind; where several fit, the one named first wins"""
+ALWAYS = ("url", "email", "braces", "percent")
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Which kinds of placeholders are kept letter for letter.
+
+    Numbers are left to the model unless they are named: to translate a date or an amount is to write it differently.
+    """
+
+    kinds: tuple[str, ...] = ALWAYS
+
+    def __post_init__(self) -> None:
+        for kind in self.kinds:
+            if kind not in KINDS:
+                raise UsageError(unknown("kept", kind, KINDS, "placeholders"))
+
+    def find(self, text: str, literals: Sequence[str] = ()) -> list[Span]:
+        """Where placeholders stand in a text; `literals` are further texts that are to be kept as they are."""
+        pattern = _compiled(tuple(sorted(set(literals), key=len, reverse=True)), self._named)
+        return [match.span() for match in pattern.finditer(text) if match.group()] if pattern else []
+
+    def locate(self, wanted: Sequence[str], text: str) -> list[Span] | None:
+        """Where each of the wanted texts stands, equal ones in order; None unless each is there exactly as often."""
+        spans = self.find(text, wanted)
+        found = [text[start:end] for start, end in spans]
+        if Counter(found) != Counter(wanted):
+            return None
+        places: dict[str, Iterator[Span]] = {
+            one: iter([span for span, other in zip(spans, found, strict=True) if other == one]) for one in wanted
+        }
+        return [next(places[one]) for one in wanted]
+
+    def without(self, text: str) -> str:
+        """The text without any placeholder in it; numbers stay, as a model may well write `two` as `2`."""
+        pattern = _compiled((), tuple(kind for kind in self._named if kind != "number"))
+        while pattern and pattern.search(text):
+            text = " ".join(pattern.sub(" ", text).split())
+        return text
+
+    @cached_property
+    def _named(self) -> tuple[str, ...]:
+        return tuple(kind for kind in KINDS if kind in self.kinds)
+
+
+def stand_ins(count: int, text: str) -> list[str]:
+    """For so many placeholders, words to put in their places that models tend to copy and that are not in the text.
+
+    Numbers of two digits: of what was tried on a model that never saw a placeholder, these came through most often.
+    """
+    names = map(str, range(11, 12 + count + len(text)))
+    return list(islice((name for name in names if name not in text), count))
+
+
+@lru_cache(maxsize=256)
+def _compiled(literals: tuple[str, ...], kinds: tuple[str, ...]) -> re.Pattern[str] | None:
+    exact = [rf"(?<!{_LETTER}){re.escape(one)}(?!{_LETTER})" for one in literals]
+    patterns = [*exact, *(KINDS[kind] for kind in kinds)]
+    return re.compile("|".join(f"(?:{one})" for one in patterns)) if patterns else None
