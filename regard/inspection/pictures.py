@@ -120,18 +120,23 @@ def normalizer_picture(
 def save(figure: Figure, path: str | os.PathLike[str]) -> Path:
     """Write the picture as its name ends, .png or .svg; the file is there in full or not at all."""
     path = Path(path)
-    if path.suffix.lower() not in ENDINGS:
-        raise UsageError(f"{path}: a picture's name ends in .png or .svg")
-    if path.is_dir():
-        raise UsageError(f"{path}: is a folder; give the name of a file")
-    if not path.parent.is_dir():
-        raise UsageError(f"{path}: there is no folder '{path.parent}'")
+    check_name(path)
     kind = path.suffix.lower()[1:]
     settings: dict[str, Any] = {"metadata": {"Date": None}} if kind == "svg" else {}
     with replacing(path) as file, rc_context({"svg.hashsalt": "regard"}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message=r"(?s).*Glyph .* missing")
         figure.savefig(file, format=kind, bbox_inches="tight", pad_inches=0.3, **settings)
     return path
+
+
+def check_name(path: Path) -> None:
+    """A picture can be written there, or an error says why not, which is better known before it is made."""
+    if path.suffix.lower() not in ENDINGS:
+        raise UsageError(f"{path}: a picture's name ends in .png or .svg")
+    if path.is_dir():
+        raise UsageError(f"{path}: is a folder; give the name of a file")
+    if not path.parent.is_dir():
+        raise UsageError(f"{path}: there is no folder '{path.parent}'")
 
 
 def _vectors_picture(view: PositionView, vectors: Array, notes: list[str]) -> Figure:
