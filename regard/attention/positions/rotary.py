@@ -33,7 +33,7 @@ class Rotary(Position):
     def place(self, vectors: Tensor, at: Tensor, role: Role) -> Tensor:
         if role not in ("query", "key"):
             return vectors
-        width = vectors.shape[-1]
+        width = int(vectors.shape[-1])
         turned = round(width * self.share)
         if turned % 2:
             raise ShapeError(f"rotary: turns pairs, but {turned} of the head's {width} dimensions are to be turned")

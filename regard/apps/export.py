@@ -1,0 +1,47 @@
+"""regard export: a model for other programs to run."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from regard.apps.help import examples
+
+app = typer.Typer(add_completion=False)
+
+PROGRAMS = ("ctranslate2", "onnx")
+
+
+@app.command(
+    epilog=examples(
+        "regard export runs/en-de --to ctranslate2 --out en-de.ct2",
+        "regard export runs/en-de --to ctranslate2 --quantize int8 --out en-de.ct2",
+        "regard export en-de.safetensors --to onnx --out en-de-onnx",
+        "regard translate --engine ctranslate2 en-de.ct2 < input.en",
+    )
+)
+def export(
+    model: Annotated[Path, typer.Argument(help="A model file or run folder.")],
+    to: Annotated[str, typer.Option(help="The program that shall run it: ctranslate2 or onnx.")],
+    out: Annotated[Path, typer.Option(help="The folder to write.")],
+    quantize: Annotated[
+        str | None, typer.Option(help="How CTranslate2 keeps the weights: float32, int8, int16, float16 …")
+    ] = None,
+    force: Annotated[bool, typer.Option(help="Replace an export that is there.")] = False,
+) -> None:
+    """Write a model as a folder that another program runs, with all that it needs to do so."""
+    from regard.base.errors import UsageError, check_one_of
+
+    check_one_of("export", PROGRAMS, to=to)
+    if to == "onnx":
+        if quantize is not None:
+            raise UsageError("--quantize: goes with --to ctranslate2 alone")
+        from regard.interop.onnx_export import export_onnx
+
+        export_onnx(model, out, force=force)
+    else:
+        from regard.interop.ctranslate2_export import export_ctranslate2
+
+        export_ctranslate2(model, out, quantize or "float32", force=force)
+    size = sum(file.stat().st_size for file in out.iterdir())
+    typer.echo(f"wrote {out}, {size / 2**20:.1f} MiB for {to}")

@@ -1,0 +1,68 @@
+"""A model as a folder that CTranslate2 runs."""
+
+from pathlib import Path
+
+from regard.base.errors import UsageError, unknown
+from regard.base.files import digest
+from regard.data.subwords import SPECIALS, Subwords
+from regard.decoding.loading import model_file, subwords_of
+from regard.interop.ctranslate2_spec import (
+    ROOM,
+    alignment_heads,
+    check_expressible,
+    library,
+    transformer_spec,
+)
+from regard.interop.export_folder import making, write_manifest
+from regard.runs.artifact import load_artifact
+
+FORMAT = "ctranslate2"
+QUANTIZATIONS = (
+    "float32",
+    "float16",
+    "bfloat16",
+    "int16",
+    "int8",
+    "int8_float32",
+    "int8_float16",
+    "int8_bfloat16",
+)
+"""how the weights are kept; where a processor cannot compute with them, CTranslate2 converts them as it loads"""
+
+
+def export_ctranslate2(
+    model: str | Path, out: str | Path, quantization: str = "float32", *, force: bool = False
+) -> Path:
+    """Write the model of a file or run folder to the folder `out`, and give that folder."""
+    if quantization not in QUANTIZATIONS:
+        raise UsageError(unknown("--quantize", quantization, QUANTIZATIONS, "kinds"))
+    library()
+    file = model_file(model)
+    artifact = load_artifact(file)
+    design = check_expressible(artifact.design(), str(file))
+    pair = subwords_of(artifact)
+    sizes = artifact.vocabularies
+    aligned = alignment_heads(design, artifact.extras)
+    vocabularies = tuple(model_pieces(own, size) for own, size in zip((pair.source, pair.target), sizes, strict=True))
+    room = max(ROOM, 4 * int(artifact.extras.get("max_source") or 0))
+    with making(out, force=force) as folder:
+        spec = transformer_spec(artifact.model(), design, (vocabularies[0], vocabularies[1]), aligned, room)
+        spec.validate()
+        spec.optimize(quantization)
+        spec.save(str(folder))
+        details = {
+            "quantization": quantization,
+            "positions": spec.decoder.position_encodings.encodings.shape[0],
+            "attention": None if aligned is None else aligned._asdict(),
+        }
+        write_manifest(folder, FORMAT, artifact, digest(file), **details)
+    return Path(out)
+
+
+def model_pieces(subwords: Subwords, size: int) -> list[str]:
+    """A name for each id of the model; ids without a piece, which no text has, get one too."""
+    pieces = [piece or f"<unused {at}>" for at, piece in enumerate(subwords.pieces)]
+    pieces += [f"<unused {at}>" for at in range(len(pieces), size)]
+    if tuple(pieces[: len(SPECIALS)]) != SPECIALS or len(set(pieces)) != len(pieces):
+        raise UsageError("ctranslate2: the pieces of the vocabulary must differ from each other, but some are the same")
+    return pieces[:size]

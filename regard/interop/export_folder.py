@@ -1,0 +1,145 @@
+"""The folder of an export: what another program runs, with the subwords and settings that are needed to use it.
+
+`regard.json` says what the folder is, `tokenizer.json` (or one file a side) has the subwords in the format of the
+`tokenizers` library.
+"""
+
+import contextlib
+import json
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from regard.base.errors import RegardError, UsageError
+from regard.base.files import read_bytes, read_text, sync_folder, temporary_beside, unwritable
+from regard.runs.artifact import Artifact
+
+MANIFEST = "regard.json"
+KIND = "regard export"
+VERSION = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Manifest:
+    """What `regard.json` holds."""
+
+    format: str
+    """the program that runs it: ctranslate2 or onnx"""
+    made_from: str
+    """the hash of the model file"""
+    config: Mapping[str, Any]
+    vocabularies: tuple[int, int]
+    tokenizers: Mapping[str, str]
+    """the file of each side's subwords"""
+    extras: Mapping[str, Any] = field(default_factory=dict)
+    details: Mapping[str, Any] = field(default_factory=dict)
+    """what only this format has"""
+
+
+@contextlib.contextmanager
+def making(folder: str | Path, *, force: bool = False) -> Iterator[Path]:
+    """A temporary folder to fill, which takes the name `folder` when all went well, and is removed otherwise.
+
+    What is there already is replaced with `force` alone, and only if it is an export or an empty folder.
+    """
+    final = Path(folder).absolute()
+    check_free(final, force=force)
+    temporary = temporary_beside(final)
+    try:
+        temporary.mkdir()
+        yield temporary
+        _sync(temporary)
+        check_free(final, force=force)
+        _rename(temporary, final)
+    except OSError as error:
+        raise unwritable(folder, error) from error
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def check_free(folder: Path, *, force: bool) -> None:
+    """The name can be taken, or the sentence says why not."""
+    if not os.path.lexists(folder):
+        return
+    ours = folder.is_dir() and ((folder / MANIFEST).is_file() or not any(folder.iterdir()))
+    if not ours:
+        raise UsageError(f"{folder}: is there already and is no export, so it is not replaced; choose another name")
+    if not force and any(folder.iterdir()):
+        raise UsageError(f"{folder}: is there already; choose another name, or replace it with --force")
+
+
+def write_manifest(folder: Path, format: str, artifact: Artifact, made_from: str, **details: Any) -> None:  # noqa: A002
+    """Write the subwords and `regard.json` into the folder of an export."""
+    files = _tokenizer_files(artifact.tokenizers)
+    for side, name in files.items():
+        (folder / name).write_text(artifact.tokenizers[side], encoding="utf-8")
+    content = {
+        "kind": KIND,
+        "version": VERSION,
+        "format": format,
+        "made_from": made_from,
+        "config": artifact.config,
+        "vocabularies": list(artifact.vocabularies),
+        "tokenizers": files,
+        "extras": artifact.extras,
+        "details": details,
+    }
+    text = json.dumps(content, ensure_ascii=False, indent=2, sort_keys=True)
+    (folder / MANIFEST).write_text(f"{text}\n", encoding="utf-8")
+
+
+def read_manifest(folder: str | Path, format: str) -> Manifest:  # noqa: A002
+    """What the folder is, if it is an export of this format."""
+    place = Path(folder)
+    if not (place / MANIFEST).is_file():
+        raise RegardError(f"{place}: this folder holds no export; regard export makes one")
+    try:
+        content = json.loads(read_text(place / MANIFEST))
+        found, version, kind = content.pop("format"), content.pop("version"), content.pop("kind")
+        source, target = content.pop("vocabularies")
+        manifest = Manifest(format=found, vocabularies=(source, target), **content)
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise RegardError(f"{place / MANIFEST}: cannot be read: {error}; export the model again") from error
+    if (kind, version) != (KIND, VERSION):
+        raise RegardError(f"{place}: a {kind} of version {version}, but this Regard reads {KIND}s of version {VERSION}")
+    if found != format:
+        raise UsageError(f"{place}: an export for {found}, not for {format}")
+    return manifest
+
+
+def read_tokenizers(folder: str | Path, manifest: Manifest) -> dict[str, str]:
+    """The subwords of each side, as JSON texts."""
+    return {side: read_bytes(Path(folder) / name).decode() for side, name in manifest.tokenizers.items()}
+
+
+def _tokenizer_files(tokenizers: Mapping[str, str]) -> dict[str, str]:
+    if len(set(tokenizers.values())) == 1:
+        return dict.fromkeys(tokenizers, "tokenizer.json")
+    return {side: f"{side}.tokenizer.json" for side in tokenizers}
+
+
+def _rename(temporary: Path, final: Path) -> None:
+    """Put the new folder in the place of the old, which a failure leaves or brings back."""
+    if not final.exists():
+        temporary.rename(final)
+    else:
+        aside = temporary_beside(final)
+        final.rename(aside)
+        try:
+            temporary.rename(final)
+        except OSError:
+            aside.rename(final)
+            raise
+        shutil.rmtree(aside, ignore_errors=True)
+    sync_folder(final.parent)
+
+
+def _sync(folder: Path) -> None:
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            with path.open("rb") as file:
+                os.fsync(file.fileno())
+    sync_folder(folder)

@@ -1,0 +1,91 @@
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from regard.base.errors import RegardError, UsageError
+from regard.data.batch import pad
+from regard.data.subwords import EOS
+from regard.decoding.loading import load
+from regard.decoding.translator import Pair
+from regard.inspection.record import record
+from regard.interop.ctranslate2_export import export_ctranslate2
+from regard.interop.ctranslate2_spec import Heads, alignment_heads, check_expressible, library
+from regard.interop.ctranslate2_translator import CTranslate2Translator
+from regard.models.seq2seq import Seq2seq
+from regard.models.transformer import Transformer
+from tests.data.examples import LINES
+from tests.interop.examples import SMALL, write
+
+TEXTS = list(dict.fromkeys(LINES))
+EXPRESSIBLE = {
+    "pre-norm": {},
+    "post-norm": {"norm": "after", "activation": "gelu"},
+    "separate": {"tie": "none", "activation": "gelu_tanh"},
+    "tied target": {"tie": "target", "activation": "silu"},
+    "shared key heads": {"key_heads": 2, "activation": "tanh"},
+    "learned": {"positions": "learned(96)", "score": "dot"},
+    "no positions": {"positions": None, "score": "scaled_dot(0.3)"},
+    "other waves": {"positions": "sinusoidal(base=500, first=1)"},
+}
+
+
+def both(tmp_path: Path, design: Transformer, **extras: object) -> tuple[object, CTranslate2Translator]:
+    pytest.importorskip("ctranslate2")
+    file = write(tmp_path / "model.safetensors", design, **extras)
+    return load(file), CTranslate2Translator(export_ctranslate2(file, tmp_path / "export"), threads=1)
+
+
+@pytest.mark.parametrize("settings", EXPRESSIBLE.values(), ids=EXPRESSIBLE)
+def test_every_variant_gives_the_log_probabilities_of_the_model(settings: dict[str, object], tmp_path: Path) -> None:
+    ours, theirs = both(tmp_path, Transformer(**SMALL | settings))
+    wanted, found = (one.score(TEXTS[:3], TEXTS[3:]) for one in (ours, theirs))
+    for one, other in zip(wanted, found, strict=True):
+        assert other == pytest.approx(one, abs=2e-4)
+
+
+def test_the_chosen_heads_are_those_whose_weights_come_out(tmp_path: Path) -> None:
+    layer, heads = "decoder.layers.1.cross", [3, 1]
+    alignment = {"heads": [[layer, head] for head in heads], "shift": 0}
+    ours, theirs = both(tmp_path, Transformer(**SMALL | {"key_heads": 2}), alignment=alignment)
+    ids = [tuple(ours.source.encode(text)) for text in TEXTS[:2]]
+    (weights,) = theirs.attention([Pair(TEXTS[0], ids[0], TEXTS[1], ids[1])])
+    source, length = pad([np.array([*ids[0], EOS])])
+    read = torch.tensor([[2, *ids[1]]])
+    with torch.no_grad(), record(ours.models[0], layer, heads=heads) as seen:
+        ours.models[0](source, length, read, torch.tensor([read.shape[1]]))
+    wanted = seen[layer][0][0].mean(0)[:, :-1]
+    assert weights.shape == wanted.shape
+    np.testing.assert_allclose(weights, wanted, atol=1e-5)
+
+
+def test_heads_that_align() -> None:
+    design = Transformer(**SMALL)
+    assert alignment_heads(design, {}) == Heads(1, (0, 1, 2, 3))
+    named = [["decoder.layers.2.cross", 1], ["decoder.layers.2.cross", 0]]
+    assert alignment_heads(design, {"alignment": {"heads": named, "shift": 1}}) == Heads(2, (1, 0), 1)
+    apart = [["decoder.layers.2.cross", 1], ["decoder.layers.0.cross", 0]]
+    assert alignment_heads(design, {"alignment": {"heads": apart, "shift": 1}}) is None
+
+
+@pytest.mark.parametrize(
+    ("design", "complaint"),
+    [
+        (Seq2seq(), "model.name is 'seq2seq', but CTranslate2 runs the model 'transformer' alone"),
+        (Transformer(score="additive"), "model.score is Additive, but CTranslate2 computes with scaled_dot or dot"),
+        (Transformer(normalizer="sparsemax"), "model.normalizer is Sparsemax, but"),
+        (Transformer(positions="rotary"), "model.positions is Rotary, but"),
+        (Transformer(positions="sinusoidal(layers='every')"), "has join='add', layers='every', but"),
+    ],
+)
+def test_what_cannot_be_said_is_refused(design: object, complaint: str) -> None:
+    with pytest.raises(UsageError, match=f"^file: .*{complaint}"):
+        check_expressible(design, "file")
+
+
+def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "ctranslate2", None)
+    with pytest.raises(RegardError, match=r"pip install 'regard\[ctranslate2\]'"):
+        library()
