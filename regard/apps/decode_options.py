@@ -26,6 +26,9 @@ def _usable(device: str) -> str:
 
 
 DeviceOption = Annotated[str, typer.Option("--device", callback=_usable, help="Where to compute: cpu, cuda, cuda:1 …")]
+EngineOption = Annotated[str, typer.Option("--engine", help="What computes: torch, or ctranslate2, which is faster.")]
+PrecisionOption = Annotated[str, typer.Option("--precision", help="Of products with large matrices: float32 or int8.")]
+ShortlistOption = Annotated[bool, typer.Option("--shortlist", help="Score likely words alone; see regard shortlist.")]
 ThreadsOption = Annotated[int | None, typer.Option("--threads", min=1, help="Processor threads; all cores unless set.")]
 
 

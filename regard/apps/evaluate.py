@@ -9,6 +9,8 @@ import typer
 from regard.apps.decode_options import (
     BeamOption,
     DeviceOption,
+    PrecisionOption,
+    ShortlistOption,
     StrategyOption,
     ThreadsOption,
     chosen_strategy,
@@ -41,12 +43,14 @@ def evaluate(
     lowercase: Annotated[bool, typer.Option(help="Compare without regard to case.")] = False,
     samples: Annotated[int, typer.Option(min=0, help="Resamplings for the confidence interval; 0 for none.")] = 1000,
     out: Annotated[Path | None, typer.Option(help="Also write the translations to this file.")] = None,
+    precision: PrecisionOption = "float32",
+    shortlist: ShortlistOption = False,
     device: DeviceOption = "cpu",
     threads: ThreadsOption = None,
 ) -> None:
     """Print BLEU, chrF, TER, exact match and perplexity on a test set, with sacrebleu's signatures."""
     use_threads(threads)
-    from regard.base.errors import UsageError
+    from regard.base.errors import RegardError, UsageError
     from regard.base.files import write_text
     from regard.data.corpus import open_corpus
     from regard.decoding.generator import Generator
@@ -55,8 +59,10 @@ def evaluate(
 
     if len(files) > 2:
         raise UsageError(f"evaluate: give source and target, not {len(files)} files")
+    if out is not None and not out.parent.is_dir():
+        raise RegardError(f"--out: {out} cannot be written: there is no folder {out.parent}")
     bleu(["a"], ["a"], tokenize)  # whether there is such a tokenizer is better known now than after translating
-    loaded = load(model, device=device)
+    loaded = load(model, device=device, precision=precision, shortlist=shortlist)
     if isinstance(loaded, Generator):
         _language_model(loaded, [line.text for line in open_corpus(*files).lines()])
         return

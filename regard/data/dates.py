@@ -7,21 +7,27 @@ tell apart, months as bare numbers between day and year, are left out.
 """
 
 import random
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from regard.base.errors import ConfigError, RegardError, check_at_least
 from regard.base.files import write_text
+from regard.data.links import Gold
 
 LANGUAGES = tuple(
     "af bg bn ca cs cy da de el en en_GB es et eu fi fr ga gl he hi hr hu hy id is it ja ka kk ko lt lv mk ms nb nl "
     "pl pt ro ru sk sl sq sr sv sw ta th tr uk ur uz vi zh".split()
 )
 FORMS = ("full", "long", "medium")
+_FIELD = re.compile(r"%\((\w+)\)s")
+_PLACES = {"y": range(4), "M": range(5, 7), "d": range(8, 10)}
+"""where the ISO form has the year, the month and the day"""
 
 
 class WrittenDate(NamedTuple):
@@ -30,6 +36,8 @@ class WrittenDate(NamedTuple):
     text: str
     iso: str
     language: str
+    links: Gold = Gold(frozenset(), frozenset())
+    """the character of the text that each character of the iso form was made of"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,10 +71,11 @@ def written_dates(settings: DateSettings) -> dict[str, list[WrittenDate]]:
 
 
 def write_dates(folder: Path, settings: DateSettings) -> None:
-    """The pairs as parallel text files: train.written, train.iso, dev.written, …"""
+    """The pairs as parallel files: train.written, train.iso, train.links (between characters), dev.written, …"""
     for name, pairs in written_dates(settings).items():
         write_text(folder / f"{name}.written", "".join(f"{pair.text}\n" for pair in pairs))
         write_text(folder / f"{name}.iso", "".join(f"{pair.iso}\n" for pair in pairs))
+        write_text(folder / f"{name}.links", "".join(f"{_pharaoh(pair.links)}\n" for pair in pairs))
 
 
 def clear_forms(language: str) -> Sequence[str]:
@@ -77,9 +86,36 @@ def clear_forms(language: str) -> Sequence[str]:
 
 def write_date(day: date, form: str, language: str) -> str:
     """A day in a language's own words."""
-    from babel.dates import format_date  # an import of a tenth of a second that only the demo needs
+    return "".join(text for _, text in date_parts(day, form, language))
 
-    return format_date(day, form, locale=_locale(language))
+
+def date_parts(day: date, form: str, language: str) -> list[tuple[str, str]]:
+    """A written day in pieces, each with the letter of what it tells, `y`, `M`, `d` …, or none."""
+    from babel.dates import DateTimeFormat  # an import of a tenth of a second that only the demo needs
+
+    fields = DateTimeFormat(day, _locale(language))
+    pieces = _FIELD.split(_locale(language).date_formats[form].format)
+    told = [(name[0].replace("L", "M"), str(fields[name])) for name in pieces[1::2]]
+    between = [("", text.replace("%%", "%")) for text in pieces[::2]]
+    return [piece for pair in zip_longest(between, told) for piece in pair if piece]
+
+
+def date_links(parts: Sequence[tuple[str, str]]) -> Gold:
+    """Which characters of a written day make those of its ISO form.
+
+    A digit surely comes from the same digit of the text. What has none, a month that is named or a zero in front, may
+    come from any character of the name or number; the hyphens come from none.
+    """
+    sure, possible, start = set(), set(), 0
+    for letter, text in parts:
+        places = _PLACES.get(letter, range(0))
+        at = [start + own for own, character in enumerate(text) if not character.isspace()]
+        if text.isdecimal():
+            sure |= set(zip(reversed(at), reversed(places), strict=False))
+            places = places[: max(0, len(places) - len(at))]
+        possible |= {(own, place) for own in at for place in places}
+        start += len(text)
+    return Gold(frozenset(sure), frozenset(sure | possible))
 
 
 def _draw(
@@ -88,7 +124,13 @@ def _draw(
     for _ in range(count):
         day = settings.first + timedelta(days=chance.choice(days))
         language, form = chance.choice(forms)
-        yield WrittenDate(write_date(day, form, language), day.isoformat(), language)
+        parts = date_parts(day, form, language)
+        yield WrittenDate("".join(text for _, text in parts), day.isoformat(), language, date_links(parts))
+
+
+def _pharaoh(links: Gold) -> str:
+    marks = ((source, "-" if (source, target) in links.sure else "?", target) for source, target in links.possible)
+    return " ".join(f"{source}{mark}{target}" for source, mark, target in sorted(marks, key=lambda link: link[::-2]))
 
 
 @cache

@@ -4,9 +4,13 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from regard.base.errors import check_at_least
+from regard.decoding.workers import side_by_side
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
+
+_WORTH_A_WORKER = 256
+"""tokens that are translated faster by two workers than by one"""
 
 
 def batches(lengths: Sequence[int], tokens: int, sentences: int | None = None) -> list[list[int]]:
@@ -33,9 +37,17 @@ def in_batches(
     work: Callable[[list[Item]], Sequence[Result]],
     tokens: int,
     sentences: int | None = None,
+    workers: int = 1,
 ) -> list[Result]:
-    """What `work` gives for each item, worked on batch by batch."""
+    """What `work` gives for each item, worked on batch by batch, `workers` batches at a time.
+
+    Where few items come, batches are smaller, so that every worker has one.
+    """
+    if workers > 1:
+        tokens = max(1, min(tokens, max(_WORTH_A_WORKER, -(-sum(lengths) // workers))))
+    made = batches(lengths, tokens, sentences)
+    found = side_by_side(lambda batch: work([items[at] for at in batch]), made, workers)
     results: dict[int, Result] = {}
-    for batch in batches(lengths, tokens, sentences):
-        results.update(zip(batch, work([items[at] for at in batch]), strict=True))
+    for batch, own in zip(made, found, strict=True):
+        results.update(zip(batch, own, strict=True))
     return [results[at] for at in range(len(items))]

@@ -13,8 +13,10 @@ from regard.base.config import from_dict
 from regard.base.errors import RegardError, UsageError
 from regard.data.subwords import SubwordPair, Subwords
 from regard.decoding.generator import Generator
+from regard.decoding.shortlist import Shortlist
 from regard.decoding.strategy import STRATEGIES, Strategy
 from regard.decoding.translator import Translator
+from regard.layers.int8 import in_precision
 from regard.runs.artifact import Artifact, load_artifact
 from regard.runs.folder import RunFolder
 
@@ -23,13 +25,21 @@ def load(
     paths: str | Path | Sequence[str | Path],
     strategy: Strategy | None = None,
     device: str | torch.device = "cpu",
+    *,
+    precision: str = "float32",
+    shortlist: bool = False,
 ) -> Translator | Generator:
-    """The model in a file or run folder; several of them work together as an ensemble."""
+    """The model in a file or run folder; several of them work together as an ensemble.
+
+    `precision` is that of the products with large matrices. With `shortlist`, only the words on the model's are scored.
+    """
     places = [paths] if isinstance(paths, str | Path) else list(paths)
     if not places:
         raise UsageError("load: give a model file, or the folder of a run")
     artifacts = [load_artifact(model_file(place)) for place in places]
     models = [artifact.model().to(device) for artifact in artifacts]
+    for model in models:
+        in_precision(model, precision)
     strategy = strategy or strategy_of(artifacts[0])
     first = artifacts[0]
     for other in artifacts[1:]:
@@ -41,7 +51,16 @@ def load(
     if not models[0].has_source:
         return Generator(models, Subwords.from_json(first.tokenizers["text"]), strategy)
     pair = subwords_of(first)
-    return Translator(models, pair.source, pair.target, strategy, max_source=first.extras.get("max_source"))
+    max_source, alignment = first.extras.get("max_source"), first.extras.get("alignment")
+    return Translator(
+        models,
+        pair.source,
+        pair.target,
+        strategy,
+        max_source=max_source,
+        alignment=alignment,
+        shortlist=shortlist_of(first) if shortlist else None,
+    )
 
 
 def model_file(path: str | Path) -> Path:
@@ -66,6 +85,13 @@ def strategy_of(artifact: Artifact) -> Strategy | None:
     member = STRATEGIES.get(str(table.get("name", "beam")), f"{artifact.name}: decoding")
     settings: Strategy = from_dict({key: value for key, value in table.items() if key != "name"}, member)
     return settings
+
+
+def shortlist_of(artifact: Artifact) -> Shortlist:
+    """The shortlist that was made for the model."""
+    if "shortlist" not in artifact.extras:
+        raise UsageError(f"{artifact.name}: has no shortlist; `regard shortlist` makes one")
+    return Shortlist.from_extras(artifact.extras["shortlist"], artifact.name)
 
 
 def subwords_of(artifact: Artifact) -> SubwordPair:

@@ -13,7 +13,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from regard.data.subwords import EOS
-from regard.decoding.top import top
+from regard.decoding.top import top, top_of_all
 
 FREE = -1
 
@@ -120,6 +120,28 @@ class Offer:
             values[:, 1:].masked_fill_(forced[:, None], -torch.inf)
             values[:, 0] = torch.where(forced, self.value, values[:, 0])
         return values - self.norm[:, None], tokens
+
+    def best(
+        self, score: Float[Tensor, "sentences beams"], count: int
+    ) -> tuple[Float[Tensor, "sentences count"], Float[Tensor, "sentences count"], Tensor, Tensor]:
+        """The likeliest continuations of each sentence's beams, whose scores so far are given.
+
+        Of each the score with the token, the token's log-probability, the token, and the beam that it continues.
+        """
+        sentences, beams = score.shape
+        norm, vocabulary = self.norm.view(sentences, beams), self.logits.shape[1]
+        if self.must is None:
+            total, place = top_of_all(self.logits, score - norm, min(count, beams * vocabulary))
+            beam = place.div(vocabulary, rounding_mode="floor")
+            token = place - beam * vocabulary
+            rows = beam + torch.arange(0, sentences * beams, beams, device=beam.device)[:, None]
+            return total, self.logits[rows, token] - norm.gather(1, beam), token, beam
+        values, tokens = self.top(count)
+        each = values.shape[1]
+        total = (score[:, :, None] + values.view(sentences, beams, each)).view(sentences, -1)
+        total, at = total.topk(min(count, beams * each))
+        values, tokens = (side.view(sentences, -1).gather(1, at) for side in (values, tokens))
+        return total, values, tokens, at.div(each, rounding_mode="floor")
 
     def settle(self, chosen: Int[Tensor, "rows"]) -> tuple[Int[Tensor, "rows"], Float[Tensor, "rows"]]:
         """The chosen tokens, or those that have to be taken instead, with their log-probabilities."""

@@ -6,7 +6,7 @@ differ in everything but the target vocabulary.
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log
 from typing import Self
 
@@ -15,7 +15,9 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from regard.base.errors import CombinationError, UsageError
+from regard.decoding.packed import packed
 from regard.decoding.top import LogSumExp
+from regard.decoding.words import Words
 from regard.models.model import Model, State
 
 
@@ -24,29 +26,34 @@ class States:
     """The states of all models of an ensemble, which share sentences and beams."""
 
     parts: tuple[State, ...]
+    bias: Float[Tensor, "sentences words"] | None = None
+    """what is added to the logits of a sentence: -∞ at words that are not on its shortlist"""
 
     def spread(self, beams: int) -> Self:
         """As every model's state: each sentence's one row repeated."""
-        return type(self)(tuple(part.spread(beams) for part in self.parts))
+        return replace(self, parts=tuple(part.spread(beams) for part in self.parts))
 
     def reorder(self, rows: Int[Tensor, "rows"]) -> Self:
         """As every model's state: rows taken from rows of the same sentence."""
-        return type(self)(tuple(part.reorder(rows) for part in self.parts))
+        return replace(self, parts=tuple(part.reorder(rows) for part in self.parts))
 
     def keep(self, sentences: Int[Tensor, "kept"]) -> Self:
         """As every model's state: some of the sentences alone."""
-        return type(self)(tuple(part.keep(sentences) for part in self.parts))
+        bias = None if self.bias is None else self.bias[sentences]
+        return replace(self, parts=tuple(part.keep(sentences) for part in self.parts), bias=bias)
 
 
 class Scorer:
-    """Steps one or several models together."""
+    """Steps one or several models together, over the whole vocabulary or over listed words alone."""
 
-    def __init__(self, models: Model | Sequence[Model]) -> None:
+    def __init__(self, models: Model | Sequence[Model], words: Words | None = None) -> None:
         self.models = tuple(models) if isinstance(models, Sequence) else (models,)
         if not self.models:
             raise UsageError("search: there is no model to search with")
         if len({model.has_source for model in self.models}) > 1:
             raise CombinationError("search: an ensemble cannot mix language models with models that read a source")
+        self._steppers = [packed(model, None if words is None else words.tokens) for model in self.models]
+        self._words = words
         self._log_sum_exp = LogSumExp()
 
     @property
@@ -61,7 +68,8 @@ class Scorer:
 
     def start(self, source: Tensor | None, source_lengths: Tensor | None, rows: int) -> States:
         """The states before the first token, one row a sentence."""
-        return States(tuple(model.start(source, source_lengths, rows) for model in self.models))
+        parts = tuple(one.start(source, source_lengths, rows) for one in self._steppers)
+        return States(parts, None if self._words is None else self._words.bias)
 
     def step(
         self, token: Int[Tensor, "rows"], states: States
@@ -70,13 +78,22 @@ class Scorer:
 
         The logits may be changed in place: those of a step belong to the step.
         """
-        steps = [model.step(token, part) for model, part in zip(self.models, states.parts, strict=True)]
-        after = States(tuple(state for _, state in steps))
-        if len(steps) == 1:
-            logits = steps[0][0].float()
-            return logits, self._log_sum_exp(logits), after
-        mean = log_mean([logits.float().log_softmax(-1) for logits, _ in steps])
+        token = token if self._words is None else self._words.tokens[token]
+        steps = [one.step(token, part) for one, part in zip(self._steppers, states.parts, strict=True)]
+        each = [self._listed(logits.float(), states.bias) for logits, _ in steps]
+        after = replace(states, parts=tuple(state for _, state in steps))
+        if len(each) == 1:
+            return each[0], self._log_sum_exp(each[0]), after
+        mean = log_mean([logits.log_softmax(-1) for logits in each])
         return mean, mean.new_zeros(len(mean)), after
+
+    def _listed(self, logits: Tensor, bias: Tensor | None) -> Tensor:
+        """The logits of the listed words alone."""
+        if self._words is not None and logits.shape[1] != len(self._words.tokens):
+            logits = logits.index_select(1, self._words.tokens)
+        if bias is not None:
+            logits.view(len(bias), -1, logits.shape[1]).add_(bias[:, None])
+        return logits
 
 
 def log_mean(log_probabilities: Sequence[Tensor]) -> Tensor:

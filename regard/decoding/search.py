@@ -1,6 +1,7 @@
 """The one way to have outputs from a model: any model, any strategy."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from jaxtyping import Int
 from torch import Tensor
@@ -8,6 +9,7 @@ from torch import Tensor
 from regard.base.errors import ConfigError, ShapeError, UsageError
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.scorer import Scorer, evaluating
+from regard.decoding.shortlist import Shortlist
 from regard.decoding.strategy import Strategy, Task, check_prefix
 from regard.decoding.trace import Trace
 from regard.models.model import Model
@@ -21,11 +23,13 @@ def search(
     prefixes: Sequence[Sequence[int]] | None = None,
     *,
     trace: Trace | None = None,
+    shortlist: Shortlist | None = None,
 ) -> list[list[Hypothesis]]:
     """For each sentence its outputs, the best first. Several models are an ensemble.
 
     `prefixes` are tokens that each sentence's output starts with, after the strategy's own prefix. A language model has
-    no source: its sentences are the prefixes. What a sentence gets does not depend on the others in the batch.
+    no source: its sentences are the prefixes. What a sentence gets does not depend on the others in the batch. With a
+    `shortlist`, only the words on it are scored.
     """
     scorer = Scorer(models)
     sentences = _count(scorer, source, source_lengths, prefixes)
@@ -35,11 +39,19 @@ def search(
         check_prefix("search: prefixes", prefix)
     starts = [(*strategy.prefix, *prefix) for prefix in prefixes or [()] * sentences]
     _check_tokens(scorer.models[0].output.out_features, strategy, starts)
+    identities = tuple(map(tuple, _identities(source, source_lengths, starts)))
+    words = None
+    if shortlist is not None and source is not None and source_lengths is not None:
+        if trace is not None:
+            raise UsageError("search: a trace is taken of the whole vocabulary, so it does not go with a shortlist")
+        words = shortlist.words(source, source_lengths, starts)
+        scorer, starts = Scorer(models, words), [words.inside(start) for start in starts]
+        strategy = replace(strategy, suppress=words.inside(strategy.suppress), prefix=words.inside(strategy.prefix))
     with evaluating(scorer.models):
         states = scorer.start(source, source_lengths, sentences)
         rules = strategy.rules(source_lengths, starts, scorer.device if source is None else source.device)
-        identities = tuple(map(tuple, _identities(source, source_lengths, starts)))
-        return strategy.run(Task(scorer, states, rules, identities, trace))
+        found = strategy.run(Task(scorer, states, rules, identities, trace))
+        return found if words is None else words.outside(found)
 
 
 def _count(

@@ -1,26 +1,26 @@
 """Texts in, texts out."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import torch
 
 from regard.base.errors import UsageError
 from regard.data.batch import pad
+from regard.data.links import Link, Links
 from regard.data.subwords import EOS, Subwords, words
 from regard.decoding import segment
 from regard.decoding.batching import in_batches
 from regard.decoding.hypothesis import Hypothesis
-from regard.decoding.scorer import Scorer
+from regard.decoding.scorer import Scorer, evaluating
 from regard.decoding.scoring import score_tokens
 from regard.decoding.search import search
+from regard.decoding.shortlist import Shortlist
 from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategy import Strategy
 from regard.models.model import Model
-
-Links = tuple[tuple[int, int], ...]
-"""pairs of the numbers of a source word and a target word that belong together"""
 
 
 class Pair(NamedTuple):
@@ -65,6 +65,7 @@ class Translation:
     n_best: tuple[Candidate, ...]
     """the best first; their texts differ"""
     alignment: Links | None = None
+    """which words belong together, as `words` counts them; None where nobody asked"""
     notes: tuple[Note, ...] = ()
 
 
@@ -82,7 +83,10 @@ class Translator:
     """A model, or several as an ensemble, with the subwords that it reads and writes.
 
     Texts of more than `max_source` tokens are translated in parts. `batch_tokens` is how many source tokens, padding
-    counted, are translated at once. `aligner` finds the words that belong together, where they are asked for.
+    counted, are translated at once. `aligner` finds the words that belong together, where they are asked for;
+    `alignment` is what the model file says of the heads that show them. `workers` is how many batches are translated
+    side by side, each with one core: as many as torch has threads, unless set. With a `shortlist`, only
+    likely words are scored.
     """
 
     def __init__(
@@ -93,8 +97,11 @@ class Translator:
         strategy: Strategy | None = None,
         *,
         max_source: int | None = None,
-        batch_tokens: int = 1024,
+        batch_tokens: int = 2048,
         aligner: Aligner | None = None,
+        alignment: Mapping[str, Any] | None = None,
+        workers: int | None = None,
+        shortlist: Shortlist | None = None,
     ) -> None:
         scorer = Scorer(models)
         if not scorer.has_source:
@@ -105,6 +112,9 @@ class Translator:
         self.source, self.target = source, target
         self.strategy = Beam() if strategy is None else strategy
         self.max_source, self.batch_tokens, self.aligner = max_source, batch_tokens, aligner
+        self.alignment = alignment
+        cores = torch.get_num_threads() if self._device.type == "cpu" else 1
+        self.workers, self.shortlist = cores if workers is None else workers, shortlist
 
     def translate(
         self,
@@ -168,9 +178,12 @@ class Translator:
         def work(batch: list[_Part]) -> list[list[Hypothesis]]:
             source, lengths = pad([np.array([*part.ids, EOS]) for part in batch])
             prefixes = [part.prefix for part in batch]
-            return search(self.models, source.to(self._device), lengths.to(self._device), strategy, prefixes)
+            source, lengths = source.to(self._device), lengths.to(self._device)
+            return search(self.models, source, lengths, strategy, prefixes, shortlist=self.shortlist)
 
-        return in_batches(parts, [len(part.ids) + 1 for part in parts], work, self.batch_tokens)
+        lengths = [len(part.ids) + 1 for part in parts]
+        with evaluating(self.models):
+            return in_batches(parts, lengths, work, self.batch_tokens, workers=self.workers)
 
     def _put_together(self, parts: list[tuple[_Part, list[Hypothesis]]], links: Links | None, line: int) -> Translation:
         if not parts:
@@ -191,7 +204,7 @@ class Translator:
             why = f"is longer than the {self.max_source} tokens that the model reads"
             notes.append(Note(line, f"{why}; it was translated in {len(chosen)} parts"))
         notes += [
-            Note(line, f"the translation did not end within {len(one)} tokens and was cut there")
+            Note(line, f"the translation did not end within {len(one)} token{'s' * (len(one) != 1)} and was cut there")
             for one in chosen
             if one.cut
         ]
@@ -207,11 +220,11 @@ class Translator:
         found = iter(zip(pairs, self.aligner(pairs) if self.aligner and pairs else (), strict=True))
         aligned: list[Links] = []
         for parts in of_line:
-            links: list[tuple[int, int]] = []
+            links: list[Link] = []
             source_words = target_words = 0
             for _ in parts:
                 pair, own = next(found)
-                links += [(source_words + one, target_words + other) for one, other in own]
+                links += [Link(source_words + one, target_words + other, sure) for one, other, sure in own]
                 source_words += len(words(pair.source))
                 target_words += len(words(pair.target))
             aligned.append(tuple(links))

@@ -21,9 +21,12 @@ def load(
     paths: str | Path | Sequence[str | Path],
     strategy: Strategy | None = None,
     device: str | torch.device = "cpu",
+    *,
+    precision: str = "float32",
+    shortlist: bool = False,
 ) -> Translator | Generator:
     """The model in a file or run folder; several of them work together as an ensemble, of which the first aligns."""
-    return with_aligner(loading.load(paths, strategy, device))
+    return with_aligner(loading.load(paths, strategy, device, precision=precision, shortlist=shortlist))
 
 
 def with_aligner(loaded: Translator | Generator) -> Translator | Generator:

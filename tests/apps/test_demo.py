@@ -29,6 +29,7 @@ def test_dates_are_written_learned_measured_and_drawn(run: Run) -> None:
     home = Path("regard-demo")
     assert len((home / "train.iso").read_text(encoding="utf-8").splitlines()) == 60
     assert any(line.endswith("% of 7 dates, on days it has never seen, are right to the letter") for line in lines)
+    assert any("% is the alignment error rate" in line for line in lines)
     assert any(line.startswith("  Tuesday, March 12, 2024  →  ") for line in lines)
     assert (home / "alignment.png").read_bytes().startswith(b"\x89PNG")
     assert lines[-1].endswith("| regard translate regard-demo/runs/dates")

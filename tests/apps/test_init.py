@@ -86,6 +86,7 @@ def test_a_file_that_is_there_stays_unless_told(texts: Path, run: Run) -> None:
     ("arguments", "code", "sentence"),
     [
         (["train.en", "train.de", "--model", "tranformer"], 2, "did you mean 'transformer'?"),
+        (["train.en", "train.de", "--model", "gpt"], 2, "it learns from one side of text, but data.train has 2 sides"),
         (["train.en", "train.de", "--preset", "date"], 2, "model.preset: unknown 'date' (did you mean 'dates'?)"),
         (["train.en", "train.de", "dev.en"], 2, "init: give source and target, or one file, but not 3"),
         (["train.en", "dev.de"], 1, "train.en has 200 lines but dev.de has 12"),

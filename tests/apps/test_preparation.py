@@ -9,8 +9,12 @@ import torch
 from regard.apps.preparation import dev_batches, find_subwords, prepare
 from regard.apps.settings import RunSettings, read_run
 from regard.base.errors import ConfigError, RegardError
+from regard.data.batches import Position
 from regard.data.corpus import open_corpus
+from regard.data.links import Link
+from regard.data.loader import Loader
 from regard.data.subwords import EOS
+from regard.interop import eflomal
 from tests.apps import toy
 from tests.apps.commands import SMALL, SMALL_LM, Run, changes
 
@@ -116,3 +120,57 @@ def test_a_run_does_not_go_on_with_another_text(home: Path, run: Run) -> None:
     assert "changed since this run began" in done.sentence
     Path("train.en").write_text(text, encoding="utf-8")
     assert run("train", "run.toml", *changes(SMALL)).code == 0
+
+
+# Guided by links
+
+
+def guided(home: Path, links: str = "train.links", **changes: object) -> RunSettings:
+    return settings(home, training__guide__links=f'"{links}"', **changes)
+
+
+def write_links(home: Path) -> None:
+    """Word by word, as the toy language translates."""
+    lengths = [len(source.split()) for source, _ in toy.pairs(200)]
+    toy.write(home / "train.links", [" ".join(f"{at}-{at}" for at in range(length)) for length in lengths])
+
+
+def test_links_reach_the_batches_and_the_model_file_says_where_they_are_seen(home: Path, tmp_path: Path) -> None:
+    write_links(home)
+    made = prepare(guided(home), tmp_path / "run", home)
+    assert isinstance(made.batches, Loader)
+    batch = made.batches.at(Position())
+    assert batch.links is not None
+    assert len(batch.links) >= int(batch.target_lengths.sum()) - len(batch)
+    said = made.artifact_for(made.model()).extras["alignment"]
+    assert said == {"heads": [["decoder.cross", 0]], "shift": 1, "measure": "guided"}
+    free = prepare(settings(home), tmp_path / "a", home)
+    assert isinstance(free.batches, Loader)
+    assert free.batches.at(Position()).links is None
+    assert "alignment" not in free.artifact_for(free.model()).extras
+
+
+def test_links_that_changed_are_refused(home: Path, tmp_path: Path) -> None:
+    write_links(home)
+    prepare(guided(home), tmp_path / "run", home)
+    (home / "train.links").write_text("0-0\n" * 200, encoding="utf-8")
+    with pytest.raises(RegardError, match=r"training\.guide\.links: .*train\.links changed since this run began"):
+        prepare(guided(home), tmp_path / "run", home)
+
+
+def test_links_by_eflomal(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = [(Link(0, 0),)] * 200
+    monkeypatch.setattr(eflomal, "align", lambda pairs: (one, one))
+    made = prepare(guided(home, "eflomal"), tmp_path / "run", home)
+    assert isinstance(made.batches, Loader)
+    assert made.batches.at(Position()).links is not None
+    assert (tmp_path / "run" / "eflomal.links").read_text(encoding="utf-8") == "0-0\n" * 200
+
+
+def test_links_that_cannot_guide_are_refused(home: Path, tmp_path: Path) -> None:
+    write_links(home)
+    with pytest.raises(ConfigError, match=r"training\.guide: links name tokens, so words must be cut in one way"):
+        prepare(guided(home, subwords__dropout=0.1), tmp_path / "a", home)
+    with pytest.raises(ConfigError, match=r"training\.guide: links join a source and a target"):
+        one = settings(home, "lm.toml")
+        prepare(replace(one, training=replace(one.training, guide=guided(home).training.guide)), tmp_path / "b", home)

@@ -72,6 +72,24 @@ def test_json_has_line_text_and_scores(home: Path, run: Run) -> None:
     assert all(one["n_best"][0]["text"] == one["text"] and len(one["n_best"]) == 2 for one in found)
 
 
+def test_alignments_follow_the_translation(home: Path, run: Run) -> None:
+    given = f"{TEXTS[0]}\n\n{TEXTS[1]}\n"
+    plain = run("translate", "runs/en-de", stdin=given).lines
+    rows = [line.split(" ||| ") for line in run("translate", "runs/en-de", "--alignments", stdin=given).lines]
+    assert [text for text, _ in rows] == plain
+    assert rows[1] == ["", ""]
+    for text, links in (rows[0], rows[2]):
+        assert [link.split("-")[1] for link in links.split()] == [str(at) for at in range(len(text.split()))]
+    found = [json.loads(line) for line in run("translate", "runs/en-de", "--alignments", "--json", stdin=given).lines]
+    assert found[1]["alignment"] == []
+    for one, (_, links) in zip(found, rows, strict=True):
+        assert " ".join(f"{link['source']}-{link['target']}" for link in one["alignment"]) == links
+        assert all(0 < link["confidence"] <= 1 for link in one["alignment"])
+    refused = run("translate", "runs/en-de", "--alignments", "--n-best", "2", stdin=given)
+    assert refused.code == 2
+    assert refused.sentence.endswith("with --n-best, add --json")
+
+
 def test_a_translation_starts_as_it_is_told(home: Path, run: Run) -> None:
     for line in run("translate", "runs/en-de", "--prefix", "wasser baum", stdin="\n".join(TEXTS)).lines:
         assert line.startswith("wasser baum")
@@ -88,7 +106,7 @@ def test_lengths_and_repetitions(home: Path, run: Run) -> None:
 def test_a_cut_translation_is_noted_with_its_line(home: Path, run: Run) -> None:
     done = run("translate", "runs/en-de", "--max-length", "1", stdin=f"\n\n{TEXTS[0]}\n")
     assert done.code == 0
-    assert done.err == "regard: line 3: the translation did not end within 1 tokens and was cut there\n"
+    assert done.err == "regard: line 3: the translation did not end within 1 token and was cut there\n"
 
 
 def test_a_line_that_is_too_long_is_translated_in_parts(home: Path, run: Run) -> None:
@@ -206,3 +224,16 @@ class Unbuffered:
 
     def fileno(self) -> int:
         return self.file.fileno()
+
+
+def test_markup_is_kept(home: Path, run: Run) -> None:
+    page = "<p>the <b>dog</b> sees\nthe cat</p>\n<p>{name} finds %s water</p>\n"
+    done = run("translate", "runs/en-de", "--markup", "html", stdin=page)
+    assert (done.code, done.err) == (0, "")
+    for kept in ("<p>", "<b>", "</b>", "</p>\n<p>", "{name}", "%s"):
+        assert done.out.count(kept) == page.count(kept)
+    plain = run("translate", "runs/en-de", stdin="\n".join(TEXTS))
+    lines = run("translate", "runs/en-de", "--markup", "placeholders", stdin="\n".join([*TEXTS, "the {dog}"])).lines
+    assert lines[:-1] == plain.lines
+    assert lines[-1].count("{dog}") == 1
+    assert run("translate", "runs/en-de", "--markup", "html", "--prefix", "das", stdin=page).code == 2

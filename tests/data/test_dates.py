@@ -6,9 +6,20 @@ from datetime import date, timedelta
 from pathlib import Path
 
 import pytest
+from babel.dates import format_date
 
 from regard.base.errors import ConfigError
-from regard.data.dates import LANGUAGES, DateSettings, clear_forms, write_date, write_dates, written_dates
+from regard.data.dates import (
+    LANGUAGES,
+    DateSettings,
+    clear_forms,
+    date_links,
+    date_parts,
+    write_date,
+    write_dates,
+    written_dates,
+)
+from regard.data.links import read_gold
 
 FEW = DateSettings(train=3000, dev=300, test=300)
 
@@ -47,6 +58,30 @@ def test_words_are_the_languages_own() -> None:
     assert write_date(day, "long", "ja") == "2024年3月12日"
 
 
+def test_texts_are_those_of_babel() -> None:
+    chance = random.Random(2)
+    for language in LANGUAGES:
+        for form in clear_forms(language):
+            day = date(1950, 1, 1) + timedelta(days=chance.randrange(36525))
+            assert write_date(day, form, language) == format_date(day, form, locale=language)
+
+
+def test_links_say_what_each_digit_was_made_of() -> None:
+    links = date_links(date_parts(date(2024, 3, 5), "long", "en"))  # March 5, 2024 → 2024-03-05
+    assert links.sure == {(9, 0), (10, 1), (11, 2), (12, 3), (6, 9)}
+    assert links.possible == links.sure | {(name, month) for name in range(5) for month in (5, 6)} | {(6, 8)}
+    bare = date_links(date_parts(date(1999, 12, 31), "long", "ja"))  # 1999年12月31日
+    assert bare.sure == bare.possible == {(0, 0), (1, 1), (2, 2), (3, 3), (5, 5), (6, 6), (8, 8), (9, 9)}
+
+
+def test_linked_digits_are_equal_and_hyphens_are_made_of_nothing() -> None:
+    for pair in written_dates(FEW)["dev"]:
+        assert all(pair.text[source] == pair.iso[target] for source, target in pair.links.sure)
+        assert pair.links.sure <= pair.links.possible
+        assert {target for _, target in pair.links.possible} == {0, 1, 2, 3, 5, 6, 8, 9}
+        assert not any(pair.text[source].isspace() for source, _ in pair.links.possible)
+
+
 def test_no_day_is_in_two_splits_and_every_date_is_right() -> None:
     made = written_dates(FEW)
     assert {name: len(pairs) for name, pairs in made.items()} == {"train": 3000, "dev": 300, "test": 300}
@@ -72,11 +107,13 @@ def test_files_are_parallel(tmp_path: Path) -> None:
     write_dates(tmp_path, few)
     made = written_dates(few)
     assert sorted(path.name for path in tmp_path.iterdir()) == [
-        "dev.iso", "dev.written", "test.iso", "test.written", "train.iso", "train.written",
+        "dev.iso", "dev.links", "dev.written", "test.iso", "test.links", "test.written", "train.iso", "train.links",
+        "train.written",
     ]  # fmt: skip
     for name, pairs in made.items():
         assert (tmp_path / f"{name}.written").read_text(encoding="utf-8").splitlines() == [pair.text for pair in pairs]
         assert (tmp_path / f"{name}.iso").read_text(encoding="utf-8").splitlines() == [pair.iso for pair in pairs]
+        assert read_gold(tmp_path / f"{name}.links") == [pair.links for pair in pairs]
 
 
 def test_what_cannot_be_written_is_refused() -> None:

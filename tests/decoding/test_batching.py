@@ -49,3 +49,27 @@ def test_a_budget_of_nothing_is_refused() -> None:
 def test_a_result_that_is_missing_is_noticed() -> None:
     with pytest.raises(ValueError, match="shorter"):
         in_batches(["a", "b"], [1, 1], lambda batch: batch[:1], 10)
+
+
+def test_workers_share_the_batches_and_change_nothing() -> None:
+    items = ["a" * (1 + at % 7) for at in range(500)]
+    lengths = [len(item) for item in items]
+    made: list[int] = []
+
+    def work(batch: list[str]) -> list[str]:
+        made.append(len(batch))
+        return [item.upper() for item in batch]
+
+    assert in_batches(items, lengths, work, 10_000, workers=3) == [item.upper() for item in items]
+    assert len(made) >= 3  # one batch would have been enough
+
+
+def test_few_items_are_one_batch_however_many_workers_there_are() -> None:
+    made: list[int] = []
+
+    def work(batch: list[int]) -> list[int]:
+        made.append(len(batch))
+        return batch
+
+    in_batches([1, 2, 3], [5, 5, 5], work, 10_000, workers=8)
+    assert made == [3]

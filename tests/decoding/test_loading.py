@@ -5,19 +5,21 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
-import regard
 from regard.base.errors import RegardError, UsageError
 from regard.data.subwords import Subwords
 from regard.data.vocabulary import SubwordSettings, train
 from regard.decoding.generator import Generator
 from regard.decoding.loading import load, model_file, strategy_of, subwords_of
+from regard.decoding.shortlist import Shortlist
 from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategies.greedy import Greedy
 from regard.decoding.strategies.sample import Sample
 from regard.decoding.translator import Translator
+from regard.layers import int8
 from regard.runs.artifact import Artifact, load_artifact, save_artifact
 
 TEXTS = ["the dog sees the cat", "the cat finds a house"]
@@ -52,12 +54,6 @@ def test_a_file_becomes_a_translator(tmp_path: Path) -> None:
     assert translator.source is translator.target  # one vocabulary
     assert not translator.models[0].training
     assert len(translator.translate(TEXTS)) == 2
-
-
-def test_it_is_public() -> None:
-    assert regard.load is load
-    assert "load" in regard.__all__
-    assert "load" in dir(regard)
 
 
 def test_a_path_may_be_a_text_or_the_folder_of_a_run(tmp_path: Path) -> None:
@@ -139,3 +135,23 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
         file.write_bytes(whole[:size])
         with pytest.raises(RegardError, match=r"a\.safetensors: "):
             load(file)
+
+
+def test_a_shortlist_and_a_precision_are_taken_when_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = saved(tmp_path / "a.safetensors")
+    with pytest.raises(UsageError, match=r"a\.safetensors: has no shortlist; `regard shortlist` makes one"):
+        load(file, shortlist=True)
+    artifact, size = load_artifact(file), len(words())
+    kept = Shortlist([np.arange(5)] * size, np.array([4]), size)
+    save_artifact(file, artifact.with_extras(shortlist=kept.to_extras()))
+    translator = load(file, shortlist=True)
+    assert isinstance(translator, Translator)
+    assert translator.shortlist is not None
+    assert translator.shortlist.frequent.tolist() == [4]
+    plain = load(file)
+    assert isinstance(plain, Translator)
+    assert plain.shortlist is None
+    with pytest.raises(UsageError, match="precision: unknown 'int9'"):
+        load(file, precision="int9")
+    monkeypatch.setattr(int8, "LEAST", 1)
+    assert isinstance(load(file, precision="int8").models[0].output, int8.Int8Linear)

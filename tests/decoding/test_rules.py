@@ -71,3 +71,20 @@ def test_filled_prefixes_are_numbers_even_when_empty() -> None:
     assert filled([(), ()], CPU).shape == (2, 0)
     assert filled([(), ()], CPU).dtype == torch.long
     assert filled([(7,), (8, 9)], CPU).tolist() == [[7, FREE], [8, 9]]
+
+
+def test_the_best_of_a_sentence_are_those_of_all_its_beams() -> None:
+    logits, score = torch.randn(6, 400), 2 * torch.randn(2, 3)
+    whole = (score.view(6, 1) + logits.log_softmax(-1)).view(2, -1).topk(8)
+    for most in (100, 0):  # free, and with an end that is forced
+        offer = rules(most=torch.full((2,), most)).offer(
+            logits.clone(), logits.logsumexp(-1), torch.zeros(2, 3, 0).long()
+        )
+        total, value, token, beam = offer.best(score, 8)
+        torch.testing.assert_close(total, score.gather(1, beam) + value)
+        if most:
+            torch.testing.assert_close(total, whole.values)
+            assert torch.equal(beam * 400 + token, whole.indices)
+        else:
+            assert (token[:, :3] == EOS).all()
+            assert (total[:, 3:] == -torch.inf).all()

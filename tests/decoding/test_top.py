@@ -3,7 +3,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.decoding.top import LogSumExp, top
+from regard.decoding.top import LogSumExp, top, top_of_all
 
 
 @settings(max_examples=60, deadline=None)
@@ -15,6 +15,28 @@ def test_top_is_topk(rows: int, vocabulary: int, count: int, seed: int) -> None:
     expected = logits.topk(count)
     assert torch.equal(values, expected.values)
     assert torch.equal(places, expected.indices)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 3), st.integers(1, 5), st.integers(1, 900), st.integers(1, 12), st.integers(0, 1000))
+def test_top_of_all_is_topk_over_the_rows_of_a_group(
+    groups: int, beams: int, vocabulary: int, count: int, seed: int
+) -> None:
+    generator = torch.Generator().manual_seed(seed)
+    logits = torch.randn(groups * beams, vocabulary, generator=generator)
+    shift = 3 * torch.randn(groups, beams, generator=generator)
+    count = min(count, beams * vocabulary)
+    values, places = top_of_all(logits, shift, count)
+    expected = (logits.view(groups, beams, vocabulary) + shift[:, :, None]).view(groups, -1).topk(count)
+    assert torch.equal(values, expected.values)
+    assert torch.equal(places, expected.indices)
+
+
+def test_groups_with_rows_that_do_not_exist() -> None:
+    shift = torch.tensor([[0.0, -torch.inf], [-torch.inf, 0.0]])
+    places = top_of_all(torch.randn(4, 700), shift, 5)[1]
+    assert (places[0] < 700).all()
+    assert (places[1] >= 700).all()
 
 
 @pytest.mark.parametrize("place", [0, 63, 64, 639, 640, 699])
@@ -31,3 +53,5 @@ def test_log_sum_exp_is_torchs_and_leaves_the_logits_alone() -> None:
         before = logits.clone()
         torch.testing.assert_close(log_sum_exp(logits), before.logsumexp(-1))
         assert torch.equal(logits, before)
+    logits[:, 100:] = -torch.inf  # words that are not listed
+    torch.testing.assert_close(log_sum_exp(logits), logits[:, :100].logsumexp(-1))

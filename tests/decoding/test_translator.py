@@ -1,7 +1,10 @@
+import numpy as np
 import pytest
 import torch
 
 from regard.base.errors import UsageError
+from regard.data.links import Link, Links
+from regard.decoding.shortlist import Shortlist
 from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategies.greedy import Greedy
 from regard.decoding.translator import Pair, Translator
@@ -84,15 +87,16 @@ def test_a_prefix_starts_the_first_part_of_a_long_text_alone() -> None:
 def test_alignments_come_from_the_aligner_and_count_the_words_of_all_parts() -> None:
     seen = []
 
-    def first_to_first(pairs: list[Pair]) -> list[tuple[tuple[int, int], ...]]:
+    def first_to_first(pairs: list[Pair]) -> list[Links]:
         seen.extend(pairs)
-        return [((0, 0),) for _ in pairs]
+        return [(Link(0, 0, 0.5),) for _ in pairs]
 
     limit = max(len(subwords().encode(text)) for text in TEXTS[:2]) + 1
     model = translator(aligner=first_to_first, max_source=limit, strategy=Greedy(min_length=2))
     found = model.translate([TEXTS[0], "", " ".join(TEXTS[:2])], alignments=True)
     words = len(seen[1].target.split())
-    assert [one.alignment for one in found] == [((0, 0),), (), ((0, 0), (len(TEXTS[0].split()), words))]
+    first, second = Link(0, 0, 0.5), Link(len(TEXTS[0].split()), words, 0.5)
+    assert [one.alignment for one in found] == [(first,), (), (first, second)]
     assert seen[0].source_ids == tuple(subwords().encode(TEXTS[0]))
     assert model.translate(TEXTS[:1])[0].alignment is None
 
@@ -124,3 +128,28 @@ def test_gradients_are_not_recorded() -> None:
     model.translate(TEXTS[:1])
     assert torch.is_grad_enabled()
     assert all(weight.grad is None for weight in model.models[0].parameters())
+
+
+def test_workers_change_nothing_and_leave_the_model_as_it_was() -> None:
+    texts = TEXTS * 30
+    model = translator(workers=3, batch_tokens=60)
+    model.models[0].train()
+    found = model.translate(texts, strategy=Beam(size=3, max_length=9))
+    assert model.models[0].training
+    assert found == translator(workers=1, batch_tokens=60).translate(texts, strategy=Beam(size=3, max_length=9))
+
+
+def test_there_are_as_many_workers_as_threads_unless_set() -> None:
+    assert translator().workers == torch.get_num_threads()
+    assert translator(workers=5).workers == 5
+
+
+def test_a_shortlist_is_what_texts_are_translated_with() -> None:
+    known = subwords()
+    nothing = [np.array([], dtype=np.int64)] * len(known)
+    few = np.arange(4, 12)
+    found = translator(shortlist=Shortlist(nothing, few, len(known))).translate(TEXTS)
+    assert {token for one in found for token in one.n_best[0].tokens} <= set(few.tolist())
+    everything = Shortlist(nothing, np.arange(len(known)), len(known))
+    same = translator(shortlist=everything).translate(TEXTS)
+    assert [one.text for one in same] == [one.text for one in translator().translate(TEXTS)]

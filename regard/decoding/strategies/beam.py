@@ -11,6 +11,7 @@ from torch.nn.functional import pad
 from regard.base.errors import ConfigError, check_at_least
 from regard.data.subwords import BOS, EOS
 from regard.decoding.hypothesis import Hypothesis, hypothesis
+from regard.decoding.rules import Offer
 from regard.decoding.strategy import Strategy, Task, check_numbers
 from regard.decoding.trace import DROPPED, Trace
 from regard.decoding.walk import LEAVE
@@ -88,7 +89,7 @@ class _Search:
     def step(self) -> None:
         """One more token for every hypothesis."""
         logits, norm, self.states = self.task.scorer.step(self.last.flatten(), self.states)
-        candidates = self._candidates(*self.rules.offer(logits, norm, self.tokens).top(2 * self.beam.size))
+        candidates = self._candidates(self.rules.offer(logits, norm, self.tokens))
         if candidates.finished.any():
             self._finish(candidates)
         alive = candidates.score.masked_fill(candidates.token == EOS, -torch.inf)
@@ -103,16 +104,11 @@ class _Search:
         done = (self.ended >= self.beam.enough) | (best / self.ceiling <= self.worst) | ~(best > -torch.inf)
         self._advance(candidates, score.masked_fill(done[:, None], -torch.inf), pick, done)
 
-    def _candidates(self, values: Tensor, tokens: Tensor) -> _Candidates:
-        count, beams = self.score.shape
-        each = tokens.shape[1]
-        total = self.score[:, :, None] + values.view(count, beams, each)
-        score, at = total.view(count, -1).topk(min(2 * self.beam.size, beams * each))
-        token = tokens.view(count, -1).gather(1, at)
+    def _candidates(self, offer: Offer) -> _Candidates:
+        score, value, token, parent = offer.best(self.score, 2 * self.beam.size)
         finished = (token == EOS) & (score > -torch.inf)
         finished[:, self.beam.size :] = False
-        value = values.view(count, -1).gather(1, at)
-        return _Candidates(score, value, token, at.div(each, rounding_mode="floor"), finished)
+        return _Candidates(score, value, token, parent, finished)
 
     def _finish(self, candidates: _Candidates) -> None:
         """Put the hypotheses that end here aside."""

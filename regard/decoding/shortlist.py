@@ -1,0 +1,86 @@
+"""The words that may come up in a translation, so that the others need not be scored.
+
+A source token has a few likely translations; a sentence's shortlist is those of all its tokens, and the words that are
+frequent everywhere. The output layer then scores hundreds of words instead of thousands. L'Hostis, Grangier and Auli,
+2016, https://arxiv.org/abs/1610.00072.
+
+A batch is searched in the union of its sentences' lists, in which words outside a sentence's own list have probability
+0: what a sentence gets does not depend on its company. Probabilities are spread over the list alone.
+"""
+
+import base64
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from regard.base.errors import RegardError
+from regard.data.lexicon import TokenPair, translations
+from regard.data.subwords import EOS
+from regard.decoding.words import Words
+
+SPECIAL = EOS + 1
+"""the tokens below this one are no words; they are in every list, and keep their numbers"""
+
+
+@dataclass(frozen=True, eq=False)
+class Shortlist:
+    """The likely translations of each source token, and the words that are in every list."""
+
+    translations: Sequence[NDArray[np.int64]]
+    frequent: NDArray[np.int64]
+    vocabulary: int
+    """how many target tokens there are"""
+
+    @classmethod
+    def learn(
+        cls, pairs: Sequence[TokenPair], source_size: int, target_size: int, *, top: int = 10, frequent: int = 500
+    ) -> Self:
+        """From pairs of sentences as tokens, with `</s>` at the end of each."""
+        counts = np.bincount(np.concatenate([np.asarray(y, dtype=np.int64) for _, y in pairs]), minlength=target_size)
+        counts[:SPECIAL] = 0
+        common = np.argsort(-counts, kind="stable")[:frequent]
+        common = common[counts[common] > 0]
+        likely = translations(pairs, source_size, target_size, top=top, besides=[*range(SPECIAL), *common.tolist()])
+        return cls(likely, common, target_size)
+
+    def words(self, source: Tensor, lengths: Tensor, starts: Sequence[Sequence[int]]) -> Words:
+        """The words for a batch, whose outputs start with the given tokens."""
+        common = np.concatenate([np.arange(SPECIAL), self.frequent])
+        rows = zip(source.tolist(), lengths.tolist(), starts, strict=True)
+        lists = [
+            np.concatenate(
+                [common, np.asarray(start, dtype=np.int64), *(self.translations[x] for x in set(row[:length]))]
+            )
+            for row, length, start in rows
+        ]
+        listed = np.zeros((len(lists), self.vocabulary), dtype=bool)
+        for at, own in enumerate(lists):
+            listed[at, own] = True
+        tokens = np.flatnonzero(listed.any(0))
+        shut = torch.from_numpy(~listed[:, tokens]).to(source.device)
+        bias = torch.zeros(shut.shape, device=source.device).masked_fill_(shut, -torch.inf)
+        return Words(torch.from_numpy(tokens).to(source.device), bias if len(lists) > 1 else None)
+
+    def to_extras(self) -> dict[str, Any]:
+        """As a model file holds it."""
+        sizes = [len(own) for own in self.translations]
+        flat = np.concatenate([self.frequent, *self.translations]).astype("<u4")
+        packed = base64.b85encode(zlib.compress(np.concatenate([np.array(sizes, "<u4"), flat]).tobytes(), 9)).decode()
+        return {"source": len(sizes), "frequent": len(self.frequent), "target": self.vocabulary, "tokens": packed}
+
+    @classmethod
+    def from_extras(cls, extras: Mapping[str, Any], where: str = "the model") -> Self:
+        """As `to_extras` wrote it."""
+        try:
+            numbers = np.frombuffer(zlib.decompress(base64.b85decode(extras["tokens"])), "<u4").astype(np.int64)
+            count, frequent, target = (int(extras[name]) for name in ("source", "frequent", "target"))
+        except (KeyError, ValueError, zlib.error) as error:
+            raise RegardError(f"{where}: its shortlist cannot be read: {error}") from error
+        sizes, flat = numbers[:count], numbers[count:]
+        return cls(np.split(flat[frequent:], np.cumsum(sizes)[:-1]), flat[:frequent], target)

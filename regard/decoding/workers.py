@@ -1,0 +1,27 @@
+"""Several threads that each compute with one core: for small models, more than one thread with several cores gives.
+
+The operations of a step are too small to be shared among cores, but batches have nothing to do with each other, and
+Python lets threads go on side by side while they compute.
+"""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
+
+import torch
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def side_by_side(work: Callable[[Item], Result], items: Sequence[Item], workers: int) -> list[Result]:
+    """What `work` gives for each item, in order; each item is worked on by one thread, with one core."""
+    if workers <= 1 or len(items) <= 1:
+        return [work(item) for item in items]
+    cores = torch.get_num_threads()
+    pool = ThreadPoolExecutor(min(workers, len(items)), initializer=torch.set_num_threads, initargs=(1,))
+    try:
+        return list(pool.map(work, items))
+    finally:
+        pool.shutdown(cancel_futures=True)
+        torch.set_num_threads(cores)  # what threads that are started later begin with
