@@ -28,10 +28,12 @@ lint: $(VENV)/.dev
 	$(BIN)/mypy
 
 bench: $(VENV)/.bench
-	$(BIN)/python benchmarks/attention.py
+	$(BIN)/python benchmarks/attention.py --json benchmarks/results/attention.json
+	$(BIN)/python benchmarks/train.py --json benchmarks/results/train.json
+	$(BIN)/python benchmarks/translate.py --json benchmarks/results/translate.json
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist *.egg-info .bench .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A stamp is touched last, so an installation that was interrupted starts again.

@@ -1,12 +1,13 @@
 """Timing on a machine that is busy with other things: take turns, repeat, compare within each round."""
 
 import json
+import math
 import platform
 import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,9 +26,20 @@ class Timing:
 
     def ratio(self, name: str, other: str) -> tuple[float, float, float]:
         """name / other, round by round: the median and the quartiles around it."""
-        ratios = sorted(a / b for a, b in zip(self.rounds[name], self.rounds[other], strict=True))
-        low, _, high = statistics.quantiles(ratios, n=4)
-        return statistics.median(ratios), low, high
+        return quartiles([a / b for a, b in zip(self.rounds[name], self.rounds[other], strict=True)])
+
+
+def quartiles(values: Sequence[float]) -> tuple[float, float, float]:
+    """The median, and the quartiles around it."""
+    if len(values) == 1:
+        return values[0], values[0], values[0]
+    low, middle, high = statistics.quantiles(values, n=4, method="inclusive")
+    return middle, low, high
+
+
+def percentile(values: Sequence[float], share: float) -> float:
+    """The value that this share of all is not above."""
+    return sorted(values)[max(0, math.ceil(share * len(values)) - 1)]
 
 
 def take_turns(contestants: Mapping[str, Callable[[], object]], rounds: int = 15, warm_up: int = 2) -> Timing:
@@ -71,6 +83,7 @@ def print_table(title: str, rows: list[dict[str, str]]) -> None:
 def write_json(path: str | None, results: dict[str, list[dict[str, str]]]) -> None:
     """The same tables for programs to read."""
     if path:
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
         content = {"machine": machine(), "date": time.strftime("%Y-%m-%d"), "results": results}
         Path(path).write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
@@ -80,9 +93,10 @@ def milliseconds(seconds: float) -> str:
     return f"{seconds * 1000:.1f} ms"
 
 
-def spread(ratio: tuple[float, float, float]) -> str:
-    """A ratio with its quartiles, for a table."""
-    return f"{ratio[0]:.3f} ({ratio[1]:.3f}–{ratio[2]:.3f})"
+def spread(value: tuple[float, float, float], digits: int = 3) -> str:
+    """A median with its quartiles, for a table."""
+    middle, low, high = (f"{number:,.{digits}f}" for number in value)
+    return f"{middle} ({low}–{high})"
 
 
 def _cpu_lines() -> list[str]:

@@ -1,0 +1,67 @@
+"""Train Regard's Transformer by its own trainer, with its defaults. Other sizes may be given as JSON."""
+
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import torch
+from training import BETAS, CLIP, EPSILON, RATE, SMOOTHING, Gate, read_batches, walk
+
+from regard.data.batch import Batch
+from regard.data.batches import Position
+from regard.models.transformer import Transformer
+from regard.runs.folder import RunFolder
+from regard.training.loss import CrossEntropy
+from regard.training.optimizer import Adam
+from regard.training.progress import Progress, StepReport
+from regard.training.settings import TrainingSettings
+from regard.training.trainer import Trainer
+
+
+class Feed:
+    """What the trainer takes for its loader: the batches of the file, without end."""
+
+    def __init__(self, batches: list[Any]) -> None:
+        self.batches = [Batch(**vars(batch)) for batch in batches]
+
+    def walk(self, position: Position | None = None) -> Iterator[tuple[Position, Batch]]:
+        """Each position and its batch."""
+        for at, batch in enumerate(walk(self.batches)):
+            yield Position(index=at), batch
+
+
+class Turns(Progress):
+    """Holds the trainer after each turn."""
+
+    def __init__(self, tokens: list[int]) -> None:
+        self._tokens, self._gate = tokens, Gate()
+
+    def stepped(self, report: StepReport) -> None:
+        """Count the step."""
+        self._gate.passed(self._tokens[(report.step - 1) % len(self._tokens)], report.loss)
+
+
+def main() -> None:
+    """Train until the process is ended."""
+    batches, vocabulary = read_batches(sys.argv[1])
+    settings = TrainingSettings(
+        loss=CrossEntropy(smoothing=SMOOTHING),
+        optimizer=Adam(learning_rate=RATE, betas=BETAS, epsilon=EPSILON),
+        schedule="constant",
+        clip=CLIP,
+        steps=10_000_000,
+        validate_every=10_000_000,
+        checkpoint_every=10_000_000,
+    )
+    torch.manual_seed(1)
+    sizes = json.loads(sys.argv[2]) if len(sys.argv) > 2 else {}
+    model = Transformer.preset("tiny", **sizes).build(vocabulary, vocabulary)
+    folder = RunFolder(Path(tempfile.mkdtemp()))
+    Trainer(model, Feed(batches), settings, folder, progress=Turns([batch.tokens for batch in batches])).run()
+
+
+if __name__ == "__main__":
+    main()

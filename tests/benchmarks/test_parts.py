@@ -1,0 +1,148 @@
+"""The parts of the benchmarks that need no peers."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from torch.utils.flop_counter import FlopCounterMode
+
+from regard.data.batch import Batch, collate
+from regard.models.transformer import Transformer
+from regard.training.loss import CrossEntropy
+
+FOLDER = Path(__file__).parents[2] / "benchmarks"
+
+
+@pytest.fixture(autouse=True)
+def importable(monkeypatch):
+    monkeypatch.syspath_prepend(str(FOLDER))
+    monkeypatch.syspath_prepend(str(FOLDER / "peers"))
+
+
+@pytest.fixture
+def design():
+    return Transformer(encoder_layers=2, decoder_layers=3, width=16, feedforward=24, heads=2, dropout=0.0)
+
+
+def batch_of(pairs: int, source: int, target: int, vocabulary: int) -> Batch:
+    rows = [torch.randint(4, vocabulary, (pairs, length)).numpy() for length in (source, target)]
+    return collate(list(rows[0]), list(rows[1]))
+
+
+def test_the_products_are_those_that_torch_counts(design):
+    from products import Shape, Sizes, training
+
+    model, batch = design.build(50, 50), batch_of(3, 7, 5, 50)
+    with FlopCounterMode(display=False) as counter:
+        CrossEntropy(smoothing=0.1, rows=None)(model, batch).total.backward()
+    ours = training(Sizes(2, 3, 16, 24, 2, 50), Shape(3, 7, 5, 21, batch.tokens))
+    counted = counter.get_flop_counts()["Global"]
+    plain = sum(count for kind, count in counted.items() if "attention" not in str(kind))
+    assert sum(product.flops for product in ours if product.batch == 1) == plain
+    pairs = 2 * 7 * 7 + 3 * 5 * 5 + 3 * 5 * 7  # of queries and keys, in all layers
+    attention = 3 * 2 * (2 * 3 * 16 * pairs)  # logits and reading, once forward and twice backward
+    assert sum(product.flops for product in ours if product.batch > 1) == attention
+
+
+def test_a_workbench_does_every_product_it_is_given(monkeypatch):
+    import products
+
+    seen = []
+    monkeypatch.setattr(products, "BLOCK", 12)
+    monkeypatch.setattr(products, "FEWEST", 1)
+    real = torch.mm
+    monkeypatch.setattr(torch, "mm", lambda a, b, out: seen.append((*a.shape, b.shape[1])) or real(a, b, out=out))
+    products.Workbench().do([products.Product(1, 5, 3, 4, 2), products.Product(2, 5, 3, 4, 1)])
+    assert seen == 2 * [(3, 3, 4), (2, 3, 4)]
+
+
+def test_weights_are_handed_on_under_plain_names(design, tmp_path):
+    import numpy as np
+    from weights import write_weights
+
+    model = design.build(50, 50)
+    write_weights(tmp_path / "weights.npz", model, design)
+    with np.load(tmp_path / "weights.npz") as file:
+        arrays = dict(file)
+    joint = model.decoder.blocks[1].self_attention.projections.joint
+    assert torch.equal(torch.from_numpy(arrays["decoder.1.self.key.weight"]), joint.weight[16:32])
+    source = model.decoder.blocks[2].cross.projections.source
+    assert torch.equal(torch.from_numpy(arrays["decoder.2.cross.value.bias"]), source.bias[16:])
+    weights = sum(array.size for name, array in arrays.items() if not name.startswith("sizes/"))
+    assert weights == sum(weight.numel() for weight in model.parameters())
+
+
+def test_a_model_that_others_cannot_have_is_told_apart(design):
+    from weights import obstacle
+
+    assert obstacle(design) is None
+    assert "norm" in obstacle(Transformer(norm="after"))
+
+
+def test_a_contestant_answers_and_says_why_it_stopped(tmp_path, monkeypatch):
+    import contestants
+
+    script = tmp_path / "one.py"
+    script.write_text(
+        f"import sys; sys.path.insert(0, {str(FOLDER / 'peers')!r})\n"
+        "from driver import serve\n"
+        "def half(number):\n"
+        "    print('noise')\n"
+        "    return {'half': number // 2 if number else sys.exit('nothing to halve')}\n"
+        "serve(half=half)\n"
+    )
+    monkeypatch.setattr(contestants, "PEERS", tmp_path)
+    one = contestants.Contestant("one", sys.executable, "one.py", work=tmp_path)
+    assert one.ask("half", number=6) == {"half": 3}
+    assert one.peak_mb() > 1
+    with pytest.raises(SystemExit, match="nothing to halve"):
+        one.ask("half", number=0)
+
+
+def test_everybody_has_every_turn_in_changing_order():
+    from contestants import rounds
+
+    asked = []
+
+    class Fake:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def ask(self, **request: object) -> dict[str, object]:
+            asked.append(self.name)
+            return request
+
+    found = rounds({"a": Fake("a"), "b": Fake("b")}, [{"do": 0}, {"do": 1}, {"do": 2}], warm_up=1)
+    assert asked == ["a", "b", "b", "a", "a", "b"]
+    assert found == {"a": [{"do": 1}, {"do": 2}], "b": [{"do": 1}, {"do": 2}]}
+
+
+def test_environments_pin_torch():
+    import tomllib
+
+    table = tomllib.loads((FOLDER / "peers" / "environments.toml").read_text())
+    assert any(pin.startswith("torch==") for pin in table["constraints"])
+    assert all("==" in name or name == "torch" for names in table["packages"].values() for name in names)
+
+
+def test_results_become_markdown(tmp_path, monkeypatch, capsys):
+    import report
+
+    rows = [{"contestant": "Regard", "speed": "3"}]
+    file = tmp_path / "train.json"
+    file.write_text(json.dumps({"date": "2026-01-02", "machine": "a machine", "results": {"Training": rows}}))
+    monkeypatch.setattr(sys, "argv", ["report.py", str(file)])
+    report.main()
+    said = capsys.readouterr().out
+    assert "2026-01-02 (a machine)" in said
+    assert "### Training" in said
+    assert "| Regard | 3 |" in said
+
+
+def test_absent_data_is_said_plainly(tmp_path):
+    from multi30k import data_folder
+
+    with pytest.raises(SystemExit, match="Multi30k is not here"):
+        data_folder(tmp_path)
