@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from regard.attention.position import POSITIONS as positions
     from regard.attention.score import SCORES as scores
     from regard.attention.soft_dict import SoftDict
-    from regard.decoding.loading import load
     from regard.inspection.record import record
+    from regard.loading import load
 
 __version__ = "0.1.0"
 
@@ -50,7 +50,7 @@ _HOMES = {
     "attend": "attention.core",
     "backends": "attention.backend:BACKENDS",
     "explain": "attention.core",
-    "load": "decoding.loading",
+    "load": "loading",
     "masks": "attention.mask:MASKS",
     "memories": "attention.memory:MEMORIES",
     "normalizers": "attention.normalizer:NORMALIZERS",

@@ -32,8 +32,14 @@ COMMANDS = {
     "generate": ("regard.apps.generate", "Continue texts with a language model."),
     "evaluate": ("regard.apps.evaluate", "Measure a model on a test set."),
     "compare": ("regard.apps.compare", "Measure several models side by side, by sentence length."),
+    "align": ("regard.apps.align", "Link the words of texts and their translations."),
+    "heads": ("regard.apps.heads", "Choose the heads of a model that align words."),
+    "serve": ("regard.apps.serve", "Serve models over HTTP, with a page to look at them."),
+    "shortlist": ("regard.apps.shortlist", "Find the likely words for each word, to translate faster."),
     "score": ("regard.apps.score", "Say how likely given translations are."),
     "average": ("regard.apps.average", "Average the weights of several models."),
+    "export": ("regard.apps.export", "Write a model for CTranslate2 or ONNX to run."),
+    "inspect": ("regard.apps.inspect", "Show how a translation came to be, as a page."),
     "draw": ("regard.apps.draw", "Draw masks, positions, normalizers or attention weights."),
 }
 """name: (module, what it does)"""

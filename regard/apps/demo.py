@@ -10,6 +10,7 @@ from regard.apps.help import examples
 
 app = typer.Typer(add_completion=False)
 
+_LINKED = 500
 TRIED = (
     "Tuesday, March 12, 2024",
     "14 juillet 1989",
@@ -42,7 +43,7 @@ def demo(
 
     folder.mkdir(parents=True, exist_ok=True)
     typer.echo(f"Writing dates in {len(LANGUAGES)} languages to {folder} …", err=True)
-    if not (folder / "test.iso").exists():
+    if not (folder / "test.links").exists():
         write_dates(folder, DateSettings())
     write_text(folder / "run.toml", Path(__file__).with_name("demo.toml").read_text(encoding="utf-8"))
     settings = read_run(folder / "run.toml")
@@ -65,6 +66,23 @@ def _measure(translator: Any, folder: Path) -> None:
     outputs = [found.text for found in translator.translate([pair.source for pair in pairs])]
     share = exact_match(outputs, [pair.target for pair in pairs])
     typer.echo(f"{share:.2f} % of {len(pairs):,} dates, on days it has never seen, are right to the letter")
+    _measure_links(translator, pairs, folder / "test.links")
+
+
+def _measure_links(translator: Any, pairs: list[Any], gold: Path) -> None:
+    """Whether each digit looked at what it was made of; hyphens are made of nothing, and so they are not asked.
+
+    The links of the training dates, made by the same rule, were taught: the rate says how well that was learned.
+    """
+    from regard.data.links import error_rates, read_gold
+    from regard.inspection.character_links import character_links
+
+    found = [
+        [link for link in character_links(translator, pair.source, pair.target) if pair.target[link.target] != "-"]
+        for pair in pairs[:_LINKED]
+    ]
+    rate = error_rates(found, read_gold(gold)[:_LINKED]).error_rate
+    typer.echo(f"{rate:.2%} is the alignment error rate of their digits; where to look was taught on other dates")
 
 
 def _draw(translator: Any, text: str, path: Path) -> None:

@@ -105,7 +105,8 @@ def init(
         decoding=DECODING if look.sides == 2 else "",
         **{key: value for key, value in vars(advice).items() if key != "reasons"},
     )
-    run_of(tomllib.loads(text), named)  # what is wrong is said before a file is written
+    settings = run_of(tomllib.loads(text), named)  # what is wrong is said before a file is written
+    settings.check_sides(look.sides)
     write_text(out, text)
     typer.echo(f"{look.lines:,} lines, {look.words:.1f} words each")
     for reason in advice.reasons:

@@ -10,10 +10,11 @@ import torch
 from regard.apps.settings import RunSettings, SubwordChoice
 from regard.base.config import to_dict
 from regard.base.errors import ConfigError, RegardError
-from regard.base.files import read_text, write_text
+from regard.base.files import digest, read_text, write_text
 from regard.data.batch import collate
 from regard.data.batches import Batches, BatchSettings, Position
 from regard.data.corpus import Corpus, Texts
+from regard.data.link_store import LinkStore, build_links
 from regard.data.loader import Loader
 from regard.data.resegment import Resegment
 from regard.data.store import Store, build_store
@@ -24,6 +25,7 @@ from regard.data.vocabulary_files import load_subwords
 from regard.decoding.strategies.greedy import Greedy
 from regard.decoding.translator import Translator
 from regard.inspection.quality import corpus_scores, exact_match
+from regard.interop.eflomal import EFLOMAL, eflomal_links
 from regard.models.model import Model
 from regard.runs.artifact import Artifact
 from regard.training.loss import CrossEntropy
@@ -46,22 +48,33 @@ class Prepared:
     validation: Validation | None
     artifact: Artifact
 
+    def artifact_for(self, model: Model) -> Artifact:
+        """The model's file without its weights; a guided model says where its alignments are seen."""
+        guide = self.settings.training.guide
+        return self.artifact if guide is None else self.artifact.with_extras(alignment=guide.alignment(model))
+
     def model(self) -> Model:
         """The model with fresh weights, the same for the same seed."""
+        self.settings.check_sides(len(self.store.sides))
         torch.manual_seed(self.settings.training.seed)
         source, target = self.artifact.vocabularies
         model: Model = self.settings.model.build(source or target, target)
-        sides = len(self.store.sides)
-        if model.has_source != (sides == 2):
-            wants = "source and target" if model.has_source else "one side of text"
-            raise ConfigError(f"model: it learns from {wants}, but data.train has {sides} side{'s' * (sides == 2)}")
         return model
+
+    def sample(self, most: int) -> tuple[list[str], list[str]]:
+        """The sources and targets of at most so many training pairs, evenly chosen."""
+        if not isinstance(self.subwords, SubwordPair):
+            return [], []
+        count = min(most, len(self.store))
+        rows = [self.store[at * len(self.store) // count] for at in range(count)]
+        sources = self.subwords.source.decode_batch(source for source, _ in rows)
+        return sources, self.subwords.target.decode_batch(target for _, target in rows)
 
 
 def prepare(settings: RunSettings, folder: Path, data: Path, say: Say = lambda text: None) -> Prepared:
     """Read, learn or load subwords, encode; what was done before and is still true is not done again."""
     corpus = settings.data.corpus(settings.data.train, data, "skip")
-    _refuse_other_text(corpus, folder / "text.sha256")
+    _refuse_other(corpus.fingerprint(), f"data.train: {' and '.join(map(str, corpus.files))}", folder / "text.sha256")
     say("subwords")
     subwords = find_subwords(settings.subwords, corpus, folder / "subwords.json", data)
     say("encoding")
@@ -71,20 +84,20 @@ def prepare(settings: RunSettings, folder: Path, data: Path, say: Say = lambda t
         say("encoding the dev set")
         dev = settings.data.corpus(settings.data.dev, data, "error")
         dev_store = build_store(folder / "dev-store", dev, subwords)
-    batches = _batches(settings, store, subwords)
+    links = _links(settings, folder, data, corpus, subwords, say)
+    batches = _batches(settings, store, subwords, links)
     validation = None if dev is None else _validation(settings, dev, dev_store, subwords)
     return Prepared(settings, subwords, store, batches, validation, _artifact(settings, subwords, store))
 
 
-def _refuse_other_text(corpus: Corpus, kept: Path) -> None:
-    """A run that was begun with one text does not go on with another."""
-    now = corpus.fingerprint()
+def _refuse_other(now: str, what: str, kept: Path) -> None:
+    """A run that was begun with one text, or with some links, does not go on with others."""
     if not kept.exists():
         write_text(kept, f"{now}\n")
     elif read_text(kept).strip() != now:
         raise RegardError(
-            f"data.train: {' and '.join(map(str, corpus.files))} changed since this run began in {kept.parent}; "
-            "bring the text back, choose another name, or delete the folder to start anew"
+            f"{what} changed since this run began in {kept.parent}; "
+            "bring the old content back, choose another name, or delete the folder to start anew"
         )
 
 
@@ -114,7 +127,29 @@ def dev_batches(store: Store, tokens: int) -> list[Any]:
     return [collate(*zip(*(store[int(pair)] for pair in chosen), strict=True)) for chosen in plan]
 
 
-def _batches(settings: RunSettings, store: Store, subwords: Vocabularies) -> Loader | Streams:
+def _links(
+    settings: RunSettings, folder: Path, data: Path, corpus: Corpus, subwords: Vocabularies, say: Say
+) -> LinkStore | None:
+    """What a guided training is guided by."""
+    guide = settings.training.guide
+    if guide is None:
+        return None
+    if isinstance(subwords, Subwords):
+        raise ConfigError("training.guide: links join a source and a target, but data.train has 1 side")
+    if settings.subwords.dropout is not None or settings.subwords.alpha is not None:
+        raise ConfigError(
+            "training.guide: links name tokens, so words must be cut in one way; leave out subwords.dropout and alpha"
+        )
+    say("links")
+    made = str(guide.links) == EFLOMAL
+    file = eflomal_links(corpus, folder / "eflomal.links") if made else data / guide.links
+    _refuse_other(digest(file), f"training.guide.links: {file}", folder / "links.sha256")
+    return build_links(folder / "links-store", file, corpus, subwords, "word" if made else guide.unit)
+
+
+def _batches(
+    settings: RunSettings, store: Store, subwords: Vocabularies, links: LinkStore | None = None
+) -> Loader | Streams:
     choice = settings.subwords
     if isinstance(subwords, Subwords):
         return Streams(store.sides[0].flat, settings.streams)
@@ -122,7 +157,7 @@ def _batches(settings: RunSettings, store: Store, subwords: Vocabularies) -> Loa
     if choice.dropout is not None or choice.alpha is not None:
         source, target = (Resegment(side, choice.dropout, choice.alpha) for side in (subwords.source, subwords.target))
         drawn = (source, target)
-    return Loader(store, Batches(store.sides[0].lengths, store.sides[1].lengths, settings.batches), drawn)
+    return Loader(store, Batches(store.sides[0].lengths, store.sides[1].lengths, settings.batches), drawn, links)
 
 
 def _validation(settings: RunSettings, dev: Corpus, store: Store, subwords: Vocabularies) -> Validation:

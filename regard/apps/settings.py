@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
+import torch
+
 from regard.base.config import from_dict, read_table
 from regard.base.errors import ConfigError, unknown
 from regard.data.batches import BatchSettings
@@ -69,6 +71,14 @@ class RunSettings:
     def __post_init__(self) -> None:
         if not self.name or Path(self.name).name != self.name or self.name.startswith("."):
             raise ConfigError(f"name: must be the name of a folder, but is {self.name!r}")
+
+    def check_sides(self, sides: int) -> None:
+        """A model that translates learns from two sides of text, a language model from one."""
+        with torch.device("meta"):  # where a model takes no memory
+            has_source = self.model.build(8, 8).has_source
+        if has_source != (sides == 2):
+            wants = "source and target" if has_source else "one side of text"
+            raise ConfigError(f"model: it learns from {wants}, but data.train has {sides} side{'s' * (sides == 2)}")
 
 
 def read_run(path: str | Path, overrides: Iterable[str] = ()) -> RunSettings:

@@ -58,6 +58,7 @@ def run_training(settings: Any, folder: Path, data: Path, device: str = "cpu", t
         try:
             prepared = prepare(settings, folder, data, lambda text: watch.say(f"{text} …"))
             model = prepared.model().to(device)
+            artifact = prepared.artifact_for(model)
         except RegardError:
             _forget(place)
             raise
@@ -73,9 +74,10 @@ def run_training(settings: Any, folder: Path, data: Path, device: str = "cpu", t
             place,
             validate=prepared.validation,
             progress=TensorBoard(folder / "tensorboard", watch) if tensorboard else watch,
-            artifact=prepared.artifact,
+            artifact=artifact,
         )
         outcome = trainer.run()
+        _choose_heads(place, prepared, watch, device)
         _draw_curves(place, watch)
         return outcome
 
@@ -83,8 +85,28 @@ def run_training(settings: Any, folder: Path, data: Path, device: str = "cpu", t
 def _forget(place: Any) -> None:
     """Nothing was learned yet: other settings, such as a name without its misspelling, may take the folder."""
     if not place.checkpoints.steps():
-        for file in (place.config, place.path / "subwords.json", place.path / "text.sha256"):
-            file.unlink(missing_ok=True)
+        for name in (place.config.name, "subwords.json", "text.sha256", "links.sha256"):
+            (place.path / name).unlink(missing_ok=True)
+
+
+def _choose_heads(place: Any, prepared: Any, watch: Any, device: str) -> None:
+    """Keep in the model which heads show the words that belong together, unless it was trained to show them."""
+    from regard.apps.heads import keep_choice
+    from regard.base.errors import RegardError
+    from regard.decoding.translator import Translator
+    from regard.inspection.heads import rank_heads
+    from regard.inspection.loading import load
+
+    translator = load(place.model, device=device)
+    if not isinstance(translator, Translator) or translator.aligner is None or translator.alignment is not None:
+        return
+    try:
+        ranking = rank_heads(translator, *prepared.sample(10_000))
+    except RegardError as error:  # such as layers that blend the source; the model is there all the same
+        watch.note(f"no heads were chosen for alignments: {error}")
+        return
+    keep_choice(place.model, ranking)
+    watch.say(f"words are aligned by {ranking.best} ({ranking.best.measure}: {ranking.best.score:.2f})")
 
 
 def _draw_curves(place: Any, watch: Any) -> None:
