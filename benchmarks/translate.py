@@ -13,6 +13,7 @@ import json
 import shutil
 import subprocess
 import sys
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -112,13 +113,18 @@ def main() -> None:
     write_json(options.json, results)
 
 
+def say(text: str) -> None:
+    """Tell whoever waits how far it is."""
+    print(f"{time.strftime('%H:%M:%S')} {text} …", file=sys.stderr, flush=True)
+
+
 def trained(work: Path, data: Path, steps: int) -> Path:
     """The folder of a run with the recipe, trained so far that it translates."""
     changes = [f"training.steps={steps}", f"training.schedule.steps={steps}", f"name=multi30k-{steps}"]
     often = [f"training.validate_every={steps}", f"training.checkpoint_every={max(1, steps // 3)}"]
     folder = work / "runs" / f"multi30k-{steps}"
     if not (folder / "model.safetensors").exists():
-        print(f"Training the Multi30k recipe for {steps} steps into {folder} …", file=sys.stderr, flush=True)
+        say(f"training the Multi30k recipe for {steps} steps into {folder}")
     words = [word for change in [*multi30k.SIZES, *changes, *often] for word in ("--set", change)]
     command = [sys.executable, "-m", "regard", "train", str(multi30k.RECIPE), "--data", str(data)]
     subprocess.run([*command, "--runs", str(work / "runs"), *words], check=True, stdout=subprocess.DEVNULL)
@@ -127,6 +133,7 @@ def trained(work: Path, data: Path, steps: int) -> Path:
 
 def enter(model: Path, data: Path, work: Path, only: list[str] | None) -> list[Entry]:
     """Everybody who takes part, with the model in their own form."""
+    say("handing the model to everybody")
     exported = work / "exported"
     shutil.rmtree(exported, ignore_errors=True)
     exported.mkdir(parents=True)
@@ -206,9 +213,11 @@ def start(entry: Entry, file: Path, work: Path) -> None:
 def contest(entries: list[Entry], beam: int, count: int, rounds: int, alone: int) -> None:
     """All sentences at once, and some of them alone, in turns."""
     for entry in entries:
+        say(f"beam {beam}: {entry.name} chooses its settings")
         entry.chosen[beam] = entry.ask("tune", beam=beam)
         entry.many[beam], entry.one[beam] = [], []
     for turn in range(rounds):
+        say(f"beam {beam}: round {turn + 1} of {rounds}")
         for entry in entries[turn % len(entries) :] + entries[: turn % len(entries)]:
             if not entry.many[beam] or entry.many[beam][0]["seconds"] < SLOW:
                 answer = entry.ask("many", beam=beam, count=count)
