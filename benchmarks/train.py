@@ -1,6 +1,6 @@
 """Training beside others: Transformer-Tiny on the same real batches of Multi30k, contestants taking turns.
 
-    python benchmarks/train.py [--rounds 9] [--steps 3] [--data FOLDER] [--work FOLDER] [--json FILE]
+    python benchmarks/train.py [--rounds 7] [--steps 2] [--data FOLDER] [--work FOLDER] [--json FILE]
 
 Everybody has the same sizes (4 + 4 layers, width 128, feed-forward 256, 4 heads, 8,000 joint subwords in one table),
 the same dropout of 0.3 on embeddings and branches, the same label-smoothed loss, clipping and Adam (fused where it is
@@ -38,8 +38,8 @@ Answers = dict[str, list[dict[str, Any]]]
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=9, help="how often everybody has a turn")
-    parser.add_argument("--steps", type=int, default=3, help="how many steps a turn has")
+    parser.add_argument("--rounds", type=int, default=7, help="how often everybody has a turn")
+    parser.add_argument("--steps", type=int, default=2, help="how many steps a turn has")
     parser.add_argument("--only", nargs="*", default=list(CONTESTANTS), help="the contestants, by name")
     parser.add_argument("--data", type=Path, help="the folder of Multi30k; ../shared/data/multi30k unless given")
     parser.add_argument("--work", type=Path, default=WORK, help="where environments and batches are kept")

@@ -11,6 +11,7 @@ Result = TypeVar("Result")
 
 _WORTH_A_WORKER = 256
 """tokens that are translated faster by two workers than by one"""
+_TURNS = 4
 
 
 def batches(lengths: Sequence[int], tokens: int, sentences: int | None = None) -> list[list[int]]:
@@ -41,10 +42,10 @@ def in_batches(
 ) -> list[Result]:
     """What `work` gives for each item, worked on batch by batch, `workers` batches at a time.
 
-    Where few items come, batches are smaller, so that every worker has one.
+    Batches are small enough for every worker to have several turns, so that all end at about the same time.
     """
     if workers > 1:
-        tokens = max(1, min(tokens, max(_WORTH_A_WORKER, -(-sum(lengths) // workers))))
+        tokens = max(1, min(tokens, max(_WORTH_A_WORKER, -(-sum(lengths) // (_TURNS * workers)))))
     made = batches(lengths, tokens, sentences)
     found = side_by_side(lambda batch: work([items[at] for at in batch]), made, workers)
     results: dict[int, Result] = {}
