@@ -10,7 +10,7 @@ from regard.apps.help import examples
 
 app = typer.Typer(add_completion=False)
 
-_LINKED = 500
+_LINKED = 200
 TRIED = (
     "Tuesday, March 12, 2024",
     "14 juillet 1989",
