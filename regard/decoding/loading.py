@@ -16,7 +16,7 @@ from regard.decoding.generator import Generator
 from regard.decoding.shortlist import Shortlist
 from regard.decoding.strategy import STRATEGIES, Strategy
 from regard.decoding.translator import Translator
-from regard.layers.int8 import in_precision
+from regard.layers.precision import in_precision
 from regard.runs.artifact import Artifact, load_artifact
 from regard.runs.folder import RunFolder
 

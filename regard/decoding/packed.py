@@ -90,17 +90,18 @@ class _Shelf:
         Where it is full, a larger one takes over what some hypothesis still sees. Since most hypotheses of a sentence
         soon have their past in common, that is little more than one pair for each position.
         """
-        filled, room = seen.shape[2], self.pairs.shape[4]
-        if self.filled == filled and filled + more <= room:
+        filled = seen.shape[2]
+        if self.filled == filled and filled + more <= self.pairs.shape[4]:
             self.filled = filled + more
             return self, seen
         needed = (seen == 0).any(1)
         count = int(needed.sum(1).max()) if filled else 0
         order = needed.to(torch.uint8).argsort(dim=1, descending=True, stable=True)[:, :count]
-        wider = self.pairs.new_empty(*self.pairs.shape[:4], count + more + max(_ROOM, count // 2), self.pairs.shape[5])
-        if count:
-            where = order[None, None, :, None, :, None].expand(*self.pairs.shape[:4], -1, self.pairs.shape[5])
-            wider[..., :count, :] = self.pairs.gather(4, where)
+        *outer, room, width = self.pairs.shape
+        wider = self.pairs.new_empty(*outer, count + more + max(_ROOM, count // 2), width)
+        first = torch.arange(0, self.pairs.numel() // width, room, device=order.device).view(*outer, 1)
+        where = (first + order[:, None]).flatten()
+        wider[..., :count, :] = self.pairs.view(-1, width).index_select(0, where).view(*outer, count, width)
         return _Shelf(wider, count + more), seen.gather(2, order[:, None].expand(-1, seen.shape[1], -1))
 
     def pick(self, sentences: Tensor, filled: int) -> "_Shelf":

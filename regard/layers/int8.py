@@ -9,12 +9,8 @@ exact; the rounding of W and x is all that is lost. Jacob et al., 2018, https://
 import torch
 from torch import Tensor, nn
 
-from regard.base.errors import UsageError, unknown
+from regard.base.errors import UsageError
 
-PRECISIONS = ("float32", "int8")
-
-LEAST = 2**20
-"""matrices with fewer weights stay in float32, which is faster for them"""
 _LARGEST = 127
 _LARGEST_WEIGHT = 63
 """of 7 bits: processors without instructions for this add two products in 16 bits, which 8 bits would overflow"""
@@ -22,27 +18,13 @@ _MIDDLE = 128
 """what stands for 0 in unsigned bytes, which is what the kernel multiplies signed ones with"""
 
 
-def in_precision(model: nn.Module, precision: str) -> nn.Module:
-    """The model, its large linear maps replaced by ones that compute in this precision; for use, not for training."""
-    if precision not in PRECISIONS:
-        raise UsageError(unknown("precision", precision, PRECISIONS, "precisions"))
-    if precision == "int8":
-        if not hasattr(torch.ops.onednn, "qlinear_pointwise") or any(
-            one.device.type != "cpu" for one in model.parameters()
-        ):
-            raise UsageError("precision: int8 needs a CPU, and a torch with oneDNN; use float32")
-        for module in list(model.modules()):
-            for name, child in list(module.named_children()):
-                if type(child) is nn.Linear and child.weight.numel() >= LEAST:
-                    setattr(module, name, Int8Linear(child))
-    return model
-
-
 class Int8Linear(nn.Linear):
     """A linear map as it is computed with 8 bits. It keeps the weights that it was made of, which others may share."""
 
     def __init__(self, linear: nn.Linear) -> None:
         nn.Module.__init__(self)
+        if linear.weight.device.type != "cpu" or not hasattr(torch.ops.onednn, "qlinear_pointwise"):
+            raise UsageError("precision: int8 needs a CPU, and a torch with oneDNN; use float32")
         self.in_features, self.out_features = linear.in_features, linear.out_features
         self.weight, self.bias = linear.weight, linear.bias
         weight = linear.weight.detach().float()

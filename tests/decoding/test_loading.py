@@ -19,7 +19,8 @@ from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategies.greedy import Greedy
 from regard.decoding.strategies.sample import Sample
 from regard.decoding.translator import Translator
-from regard.layers import int8
+from regard.layers import precision
+from regard.layers.int8 import Int8Linear
 from regard.runs.artifact import Artifact, load_artifact, save_artifact
 
 TEXTS = ["the dog sees the cat", "the cat finds a house"]
@@ -153,5 +154,5 @@ def test_a_shortlist_and_a_precision_are_taken_when_asked_for(tmp_path: Path, mo
     assert plain.shortlist is None
     with pytest.raises(UsageError, match="precision: unknown 'int9'"):
         load(file, precision="int9")
-    monkeypatch.setattr(int8, "LEAST", 1)
-    assert isinstance(load(file, precision="int8").models[0].output, int8.Int8Linear)
+    monkeypatch.setattr(precision, "LEAST", 1)
+    assert isinstance(load(file, precision="int8").models[0].output, Int8Linear)

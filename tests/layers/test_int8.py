@@ -5,9 +5,7 @@ import torch
 from torch import nn
 
 from regard.base.errors import UsageError
-from regard.layers import int8
-from regard.layers.int8 import Int8Linear, in_precision
-from regard.models.transformer import Transformer
+from regard.layers.int8 import Int8Linear
 
 needs_onednn = pytest.mark.skipif(
     not hasattr(torch.ops.onednn, "qlinear_pointwise"), reason="needs a torch with oneDNN's int8 products"
@@ -52,28 +50,6 @@ def test_shapes_are_kept_and_zeros_stay_zeros() -> None:
     assert not linear(torch.zeros(2, 3, 8)).any()
 
 
-@needs_onednn
-def test_large_maps_are_replaced_and_shared_weights_stay_shared(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(int8, "LEAST", 16 * 40)
-    model = Transformer(encoder_layers=1, decoder_layers=1, width=16, heads=2, feedforward=20).build(40, 40)
-    before = {name: weight.clone() for name, weight in model.state_dict().items()}
-    assert in_precision(model, "int8") is model
-    assert [name for name, part in model.named_modules() if isinstance(part, Int8Linear)] == [
-        "encoder.layers.0.self_attention.projections.joint",
-        "decoder.layers.0.self_attention.projections.joint",
-        "output",
-    ]
-    assert model.output.weight is model.target.table.weight
-    assert all(torch.equal(weight, before[name]) for name, weight in model.state_dict().items())
-
-
-def test_float32_changes_nothing_and_other_precisions_are_unknown() -> None:
-    model = nn.Sequential(nn.Linear(4, 4))
-    assert type(in_precision(model, "float32")[0]) is nn.Linear
-    with pytest.raises(UsageError, match=r"precision: unknown .int4.*float32, int8"):
-        in_precision(model, "int4")
-
-
 def test_other_devices_are_refused() -> None:
     with pytest.raises(UsageError, match="int8 needs a CPU"):
-        in_precision(nn.Linear(4, 4, device="meta"), "int8")
+        Int8Linear(nn.Linear(4, 4, device="meta"))

@@ -1,0 +1,36 @@
+"""y = x Wᵀ + b with W laid out beforehand as the product wants it, which pays where few rows meet a large W.
+
+oneDNN's layout is made once, when first needed; otherwise every product would make one anew. The numbers are those of
+`nn.Linear` up to rounding. While gradients are wanted, this is an `nn.Linear`.
+"""
+
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+
+class Prepacked(nn.Linear):
+    """A linear map for use, whose weights no longer change. It keeps the weights, which others may share."""
+
+    def __init__(self, linear: nn.Linear) -> None:
+        nn.Module.__init__(self)
+        self.in_features, self.out_features = linear.in_features, linear.out_features
+        self.weight, self.bias = linear.weight, linear.bias
+        self._layout: Any = None
+
+    def forward(self, input: Tensor) -> Tensor:  # noqa: A002  as torch calls it
+        """The formula."""
+        if torch.is_grad_enabled() or input.dtype != torch.float32 or not fits(self):
+            return super().forward(input)
+        if self._layout is None:
+            self._layout = torch.ops.mkldnn._reorder_linear_weight(self.weight.detach(), None)
+        made: Tensor = torch.ops.mkldnn._linear_pointwise(input, self._layout, self.bias, "none", [], "")
+        return made
+
+
+def fits(linear: nn.Linear) -> bool:
+    """Whether torch has such a layout for these weights."""
+    weight = linear.weight
+    made = hasattr(torch.ops.mkldnn, "_linear_pointwise") and torch.backends.mkldnn.is_available()
+    return made and weight.device.type == "cpu" and weight.dtype == torch.float32
