@@ -1,0 +1,43 @@
+"""Where the keys and values of hypotheses are put down: once, however often hypotheses part."""
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+_ROOM = 16
+
+
+class Shelf:
+    """Room for pairs of key and value, more than are there yet. States share it until two write to the same place."""
+
+    def __init__(self, pairs: Float[Tensor, "layers 2 sentences heads room width"], filled: int = 0) -> None:
+        self.pairs, self.filled = pairs, filled
+
+    @classmethod
+    def empty(cls, like: Tensor, layers: int, sentences: int, heads: int, width: int) -> "Shelf":
+        """One with nothing on it."""
+        return cls(like.new_empty(layers, 2, sentences, heads, _ROOM, width))
+
+    def room_for(self, more: int, seen: Tensor) -> "tuple[Shelf, Tensor]":
+        """A shelf with place for more pairs, and who sees what on it: itself, where nobody else has gone on from here.
+
+        Where it is full, a larger one takes over what some hypothesis still sees. Since most hypotheses of a sentence
+        soon have their past in common, that is little more than one pair for each position.
+        """
+        filled = seen.shape[2]
+        if self.filled == filled and filled + more <= self.pairs.shape[4]:
+            self.filled = filled + more
+            return self, seen
+        needed = (seen == 0).any(1)
+        count = int(needed.sum(1).max()) if filled else 0
+        order = needed.to(torch.uint8).argsort(dim=1, descending=True, stable=True)[:, :count]
+        *outer, room, width = self.pairs.shape
+        wider = self.pairs.new_empty(*outer, count + more + max(_ROOM, count // 2), width)
+        first = torch.arange(0, self.pairs.numel() // width, room, device=order.device).view(*outer, 1)
+        where = (first + order[:, None]).flatten()
+        wider[..., :count, :] = self.pairs.view(-1, width).index_select(0, where).view(*outer, count, width)
+        return Shelf(wider, count + more), seen.gather(2, order[:, None].expand(-1, seen.shape[1], -1))
+
+    def pick(self, sentences: Tensor, filled: int) -> "Shelf":
+        """The pairs of some sentences, on a shelf of their own."""
+        return Shelf(self.pairs.index_select(2, sentences), filled)
