@@ -1,6 +1,7 @@
 """Texts in, texts out."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -20,7 +21,11 @@ from regard.decoding.search import search
 from regard.decoding.shortlist import Shortlist
 from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategy import Strategy
+from regard.decoding.workers import one_core
 from regard.models.model import Model
+
+_LARGE = 20_000_000
+"""with fewer weights, a sentence is translated sooner by one core than by several"""
 
 
 class Pair(NamedTuple):
@@ -115,6 +120,7 @@ class Translator:
         self.alignment = alignment
         cores = torch.get_num_threads() if self._device.type == "cpu" else 1
         self.workers, self.shortlist = cores if workers is None else workers, shortlist
+        self._small = sum(weight.numel() for model in scorer.models for weight in model.parameters()) < _LARGE
 
     def translate(
         self,
@@ -179,7 +185,8 @@ class Translator:
             source, lengths = pad([np.array([*part.ids, EOS]) for part in batch])
             prefixes = [part.prefix for part in batch]
             source, lengths = source.to(self._device), lengths.to(self._device)
-            return search(self.models, source, lengths, strategy, prefixes, shortlist=self.shortlist)
+            with one_core() if self._small else nullcontext():
+                return search(self.models, source, lengths, strategy, prefixes, shortlist=self.shortlist)
 
         lengths = [len(part.ids) + 1 for part in parts]
         with evaluating(self.models):

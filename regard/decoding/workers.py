@@ -4,8 +4,9 @@ The operations of a step are too small to be shared among cores, but batches hav
 Python lets threads go on side by side while they compute.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import TypeVar
 
 import torch
@@ -25,3 +26,16 @@ def side_by_side(work: Callable[[Item], Result], items: Sequence[Item], workers:
     finally:
         pool.shutdown(cancel_futures=True)
         torch.set_num_threads(cores)  # what threads that are started later begin with
+
+
+@contextmanager
+def one_core() -> Iterator[None]:
+    """Inside, this thread computes with one core: what a second one would save on small products, waiting costs."""
+    cores = torch.get_num_threads()
+    if cores > 1:
+        torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        if cores > 1:
+            torch.set_num_threads(cores)

@@ -8,7 +8,7 @@ from regard.layers.prepacked import Prepacked
 
 PRECISIONS: dict[str, type[Prepacked | Int8Linear]] = {"float32": Prepacked, "int8": Int8Linear}
 
-LEAST = 2**20
+LEAST = 500_000
 """smaller matrices stay as they are, which is faster for them"""
 
 

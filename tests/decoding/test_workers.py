@@ -5,7 +5,7 @@ import threading
 import pytest
 import torch
 
-from regard.decoding.workers import side_by_side
+from regard.decoding.workers import one_core, side_by_side
 
 
 def test_results_are_in_order_and_threads_have_one_core() -> None:
@@ -56,3 +56,14 @@ def test_an_error_ends_all() -> None:
 
     with pytest.raises(ValueError, match="broken"):
         side_by_side(work, range(100), 2)
+
+
+def test_one_core_for_a_while() -> None:
+    torch.set_num_threads(2)
+    try:
+        with pytest.raises(ValueError, match="broken"), one_core():
+            assert torch.get_num_threads() == 1
+            raise ValueError("broken")
+        assert torch.get_num_threads() == 2
+    finally:
+        torch.set_num_threads(1)
