@@ -13,7 +13,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Self, TypeGuard
 
 import torch
@@ -58,6 +58,11 @@ class PackedState(State):
     padding: Float[Tensor, "sentences 1 1 source"] | None = None
     """-∞ where a sentence has ended, else 0"""
     length: int = 0
+
+    @cached_property
+    def source_pairs(self) -> list[tuple[Tensor, Tensor]]:
+        """Keys and values of the source for each layer."""
+        return [] if self.source is None else [(key, value) for key, value in (one.unbind() for one in self.source)]
 
     def pick_rows(self, rows: Int[Tensor, "rows"]) -> Self:
         """Rows of the same sentence in a new order, or each sentence's row repeated; the pairs stay where they are."""
@@ -127,11 +132,12 @@ class Packed:
         own = torch.full((beams, beams), -torch.inf, device=token.device, dtype=seen.dtype).fill_diagonal_(0.0)
         seen = torch.cat([seen, own.expand(count, -1, -1)], dim=2)
         there = past.pairs.narrow(4, 0, seen.shape[2])
+        new, pairs, bias = there[..., -beams:, :].unbind(), there.flatten(0, 1).unbind(), seen[:, None]
         x = self._embed(token, before.length)
         for at, layer in enumerate(self._layers):
-            x = layer.read_past(x, there[at], seen[:, None])
-            if before.source is not None and before.padding is not None:
-                x = layer.read_source(x, before.source[at], before.padding, beams)
+            x = layer.read_past(x, new[at], pairs[2 * at], pairs[2 * at + 1], bias)
+            if before.padding is not None:
+                x = layer.read_source(x, *before.source_pairs[at], before.padding, beams)
             x = layer.feed(x)
         return self._norm(x), replace(before, past=past, seen=seen, length=before.length + 1)
 

@@ -34,20 +34,19 @@ class PackedLayer:
 
     def read_all(self, x: Float[Tensor, "positions width"], bias: Tensor) -> Tensor:
         """Every position of a sentence reads from all of them, as in an encoder."""
-        query, pairs = self._project_both(x, bias.shape[3])
-        return self._leave("self_attention", self._merge(attend(query, pairs, bias, self._scale)).add_(x))
+        query, key, value = self._project_both(x, bias.shape[3]).unbind()
+        return self._leave("self_attention", self._merge(attend(query, key, value, bias, self._scale)).add_(x))
 
-    def read_past(self, x: Tensor, pairs: Tensor, bias: Tensor) -> Tensor:
-        """Put the new pairs down at the end, then read all of one's own."""
-        beams = bias.shape[2]
-        query, pairs[:, :, :, -beams:] = self._project_both(x, beams)
-        read = attend(query, pairs, bias, self._scale)
-        return self._leave("self_attention", self._merge(read).add_(x))
+    def read_past(self, x: Tensor, new: Tensor, key: Tensor, value: Tensor, bias: Tensor) -> Tensor:
+        """Put the new pairs down where they belong among all, then read all of one's own."""
+        made = self._project_both(x, bias.shape[2])
+        new.copy_(made[1:])
+        return self._leave("self_attention", self._merge(attend(made[0], key, value, bias, self._scale)).add_(x))
 
-    def read_source(self, x: Tensor, pairs: Tensor, bias: Tensor, beams: int) -> Tensor:
+    def read_source(self, x: Tensor, key: Tensor, value: Tensor, bias: Tensor, beams: int) -> Tensor:
         """Read the source, which the hypotheses of a sentence share."""
         query = self._query(self._enter("cross", x)).view(-1, beams, self.heads, self.width).transpose(1, 2)
-        read = attend(query, pairs, bias, self._source_scale)
+        read = attend(query, key, value, bias, self._source_scale)
         return self._leave("cross", self._merge_read(read).add_(x))
 
     def feed(self, x: Tensor) -> Tensor:
@@ -55,11 +54,10 @@ class PackedLayer:
         made = self._outer(self._activate(self._inner(self._enter("feedforward", x))))
         return self._leave("feedforward", made.add_(x))
 
-    def _project_both(self, x: Tensor, beams: int) -> tuple[Tensor, Tensor]:
-        """Queries, and keys and values as [2, sentences, heads, beams, width]."""
+    def _project_both(self, x: Tensor, beams: int) -> Float[Tensor, "3 sentences heads beams width"]:
+        """Queries, keys and values."""
         made = self._project(self._enter("self_attention", x))
-        made = made.view(-1, beams, 3, self.heads, self.width).permute(2, 0, 3, 1, 4)
-        return made[0], made[1:]
+        return made.view(-1, beams, 3, self.heads, self.width).permute(2, 0, 3, 1, 4)
 
     def _enter(self, name: str, x: Tensor) -> Tensor:
         return self._norms[name](x) if self._before else x
@@ -68,10 +66,10 @@ class PackedLayer:
         return x if self._before else self._norms[name](x)
 
 
-def attend(query: Tensor, pairs: Tensor, bias: Tensor, scale: float) -> Float[Tensor, "rows width"]:
+def attend(query: Tensor, key: Tensor, value: Tensor, bias: Tensor, scale: float) -> Float[Tensor, "rows width"]:
     """softmax(query keyᵀ · scale + bias) value, where all are [sentences, heads, …]."""
-    key, value = pairs.unbind()
-    return scaled_dot_product_attention(query, key, value, bias, scale=scale).transpose(1, 2).flatten(0, 1).flatten(1)
+    read = scaled_dot_product_attention(query, key, value, bias, scale=scale).transpose(1, 2)
+    return read.reshape(read.shape[0] * read.shape[1], -1)
 
 
 def product(made: nn.Linear) -> Callable[[Tensor], Tensor]:

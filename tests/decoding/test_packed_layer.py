@@ -10,13 +10,12 @@ from regard.models.transformer import Transformer
 
 @torch.inference_mode()
 def test_attend_is_the_formula() -> None:
-    query, pairs = torch.randn(2, 3, 4, 5), torch.randn(2, 2, 3, 6, 5)
-    key, value = pairs.double()
+    query, key, value = torch.randn(2, 3, 4, 5), torch.randn(2, 3, 6, 5), torch.randn(2, 3, 6, 5)
     bias = torch.zeros(2, 1, 1, 6)
     bias[1, ..., 4:] = -torch.inf
-    scores = torch.einsum("shqw,shkw->shqk", query.double(), key) * 0.3 + bias
-    expected = torch.einsum("shqk,shkw->sqhw", scores.softmax(-1), value).reshape(8, 15)
-    torch.testing.assert_close(attend(query, pairs, bias, 0.3).double(), expected, atol=1e-5, rtol=1e-5)
+    scores = torch.einsum("shqw,shkw->shqk", query.double(), key.double()) * 0.3 + bias
+    expected = torch.einsum("shqk,shkw->sqhw", scores.softmax(-1), value.double()).reshape(8, 15)
+    torch.testing.assert_close(attend(query, key, value, bias, 0.3).double(), expected, atol=1e-5, rtol=1e-5)
 
 
 @torch.inference_mode()
