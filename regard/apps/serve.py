@@ -48,7 +48,9 @@ def serve(
     from regard.apps.server.keys import Keys
     from regard.apps.server.limits import Limits
     from regard.apps.server.live import Server, address_of, bind, serve_on
+    from regard.base.allocator import keep_memory
 
+    keep_memory()
     limits = Limits(characters=characters, texts=texts, queue=queue, requests=4 * queue, seconds=seconds, rate=rate)
     keys = Keys() if api_keys is None else Keys.read(api_keys)
     with bind(host, port) as held:

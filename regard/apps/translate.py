@@ -54,7 +54,7 @@ def translate(
     markup: MarkupOption = None,
     keep: KeepOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line, with scores.")] = False,
-    batch: Annotated[int, typer.Option(min=1, help="Lines taken together when input is fast.")] = 512,
+    batch: Annotated[int, typer.Option(min=1, help="Lines taken together when input is fast.")] = 1024,
     precision: PrecisionOption = "float32",
     shortlist: ShortlistOption = False,
     engine: EngineOption = "torch",
@@ -63,12 +63,14 @@ def translate(
 ) -> None:
     """Translate lines from standard input to standard output, in order, as they come."""
     use_threads(threads)
+    from regard.base.allocator import keep_memory
     from regard.base.errors import UsageError
     from regard.decoding.stream import pipe_lines, pump
     from regard.decoding.translator import Translation, Translator
     from regard.loading import load
 
     speed: dict[str, Any] = {"precision": precision, "shortlist": shortlist, "engine": engine, "threads": threads}
+    keep_memory()
     translator = load(models, device=device, tell=_tell, **speed)
     if not isinstance(translator, Translator):
         raise UsageError(f"{models[0]}: a language model, which has nothing to translate from; use regard generate")

@@ -27,7 +27,7 @@ from regard.training.blockwise import blockwise, wide
 
 Item = Batch | Window
 _FEWEST_ROWS = 256
-_LOGITS_AT_ONCE = 2**22
+_LOGITS_AT_ONCE = 2**21
 
 
 class Loss(NamedTuple):

@@ -15,11 +15,11 @@ from typing import Any, Protocol, runtime_checkable
 import torch
 from torch import nn
 
+from regard.base.allocator import keep_memory
 from regard.base.errors import RegardError
 from regard.data.batches import Position
 from regard.runs.artifact import Artifact
 from regard.runs.folder import RunFolder
-from regard.training.allocator import keep_memory
 from regard.training.history import Point, score_of
 from regard.training.interrupt import Interrupted, Signals
 from regard.training.keeper import Keeper

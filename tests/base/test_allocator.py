@@ -3,11 +3,11 @@ import sys
 
 import pytest
 
-from regard.training import allocator
+from regard.base import allocator
 
 PROGRAM = """
 import resource, torch
-from regard.training.allocator import keep_memory
+from regard.base.allocator import keep_memory
 
 def faults():
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
