@@ -11,15 +11,13 @@
 `PACK = False` goes back to the plain path.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Self, TypeGuard
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor, nn
-from torch.nn.functional import linear
+from torch import Tensor
 
 from regard.attention.masks.causal import Causal
 from regard.attention.memories.growing import Growing
@@ -31,6 +29,7 @@ from regard.attention.scores.dot import Dot
 from regard.attention.scores.scaled_dot import ScaledDot
 from regard.decoding.packed_layer import PackedLayer, normalization
 from regard.decoding.shelf import Shelf
+from regard.decoding.words import ListedOutput, Words
 from regard.layers.block import Block
 from regard.models.gpt import GptModel
 from regard.models.model import Model, State, fitting
@@ -39,12 +38,12 @@ from regard.models.transformer import TransformerModel
 PACK = True
 
 
-def packed(model: Model, tokens: Int[Tensor, "words"] | None = None) -> "Model | Packed":
+def packed(model: Model, words: Words | None = None) -> "Model | Packed":
     """What steps the model: a `Packed` where it gives the same numbers, or else the model.
 
-    With `tokens`, a `Packed` gives logits of these alone.
+    With `words`, a `Packed` gives logits of these alone.
     """
-    return Packed(model, tokens) if PACK and _fits(model) else model
+    return Packed(model, words) if PACK and _fits(model) else model
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +56,7 @@ class PackedState(State):
     source: Float[Tensor, "layers 2 sentences heads source width"] | None = None
     padding: Float[Tensor, "sentences 1 1 source"] | None = None
     """-∞ where a sentence has ended, else 0"""
+    listed: ListedOutput | None = None
     length: int = 0
 
     @cached_property
@@ -80,15 +80,15 @@ class PackedState(State):
             seen=self.seen[sentences],
             source=None if self.source is None else self.source.index_select(2, sentences),
             padding=None if self.padding is None else self.padding[sentences],
+            listed=None if self.listed is None else self.listed.pick(sentences),
         )
 
 
 class Packed:
     """A model that is stepped in the packed way; it reads the model's weights where they are."""
 
-    def __init__(self, model: TransformerModel | GptModel, tokens: Tensor | None = None) -> None:
-        self.model = model
-        self._output = model.output.forward if tokens is None else _output_of(model.output, tokens)
+    def __init__(self, model: TransformerModel | GptModel, words: Words | None = None) -> None:
+        self.model, self._words = model, words
         self._layers = [PackedLayer(block) for block in model.decoder.blocks]
         self._norm = normalization(model.decoder.norm)
         self._embedding = model.target
@@ -111,12 +111,13 @@ class Packed:
             read = torch.stack([layer.remember(encoded) for layer in self._layers])
         shelf = Shelf.empty(table, len(self._layers), rows, *self._shape)
         seen = table.new_empty(rows, 1, 0)
-        return PackedState(sentences=rows, past=shelf, seen=seen, source=read, padding=bias)
+        listed = None if self._words is None else ListedOutput.of(self.model.output, self._words)
+        return PackedState(sentences=rows, past=shelf, seen=seen, source=read, padding=bias, listed=listed)
 
     def step(self, token: Int[Tensor, "rows"], state: State) -> tuple[Float[Tensor, "rows vocabulary"], PackedState]:
         """As the model's: the logits of the token that follows, and the state after this one."""
         x, after = self.advance(token, fitting(state, PackedState, token))
-        return self._output(x), after
+        return self.model.output.forward(x) if after.listed is None else after.listed(x), after
 
     def _encode(self, model: TransformerModel, source: Tensor, bias: Tensor) -> Tensor:
         x = model.source(source).flatten(0, 1)
@@ -155,11 +156,6 @@ class Packed:
 def _waves(positions: Sinusoidal, at: int, width: int) -> Tensor:
     with torch.inference_mode(False):
         return positions.vectors(torch.tensor([at]), width).float()
-
-
-def _output_of(output: nn.Linear, tokens: Tensor) -> Callable[[Tensor], Tensor]:
-    weight, bias = output.weight[tokens], None if output.bias is None else output.bias[tokens]
-    return lambda x: linear(x, weight, bias)
 
 
 def _fits(model: Model) -> TypeGuard[TransformerModel | GptModel]:

@@ -15,7 +15,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from regard.base.errors import CombinationError, UsageError
-from regard.decoding.packed import packed
+from regard.decoding.packed import Packed, packed
 from regard.decoding.top import LogSumExp
 from regard.decoding.words import Words
 from regard.models.model import Model, State
@@ -26,8 +26,8 @@ class States:
     """The states of all models of an ensemble, which share sentences and beams."""
 
     parts: tuple[State, ...]
-    bias: Float[Tensor, "sentences words"] | None = None
-    """what is added to the logits of a sentence: -∞ at words that are not on its shortlist"""
+    words: Words | None = None
+    """what the sentences are searched in, if that is not the whole vocabulary"""
 
     def spread(self, beams: int) -> Self:
         """As every model's state: each sentence's one row repeated."""
@@ -39,8 +39,8 @@ class States:
 
     def keep(self, sentences: Int[Tensor, "kept"]) -> Self:
         """As every model's state: some of the sentences alone."""
-        bias = None if self.bias is None else self.bias[sentences]
-        return replace(self, parts=tuple(part.keep(sentences) for part in self.parts), bias=bias)
+        words = None if self.words is None else self.words.pick(sentences)
+        return replace(self, parts=tuple(part.keep(sentences) for part in self.parts), words=words)
 
 
 class Scorer:
@@ -52,7 +52,7 @@ class Scorer:
             raise UsageError("search: there is no model to search with")
         if len({model.has_source for model in self.models}) > 1:
             raise CombinationError("search: an ensemble cannot mix language models with models that read a source")
-        self._steppers = [packed(model, None if words is None else words.tokens) for model in self.models]
+        self._steppers = [packed(model, words) for model in self.models]
         self._words = words
         self._log_sum_exp = LogSumExp()
 
@@ -69,7 +69,7 @@ class Scorer:
     def start(self, source: Tensor | None, source_lengths: Tensor | None, rows: int) -> States:
         """The states before the first token, one row a sentence."""
         parts = tuple(one.start(source, source_lengths, rows) for one in self._steppers)
-        return States(parts, None if self._words is None else self._words.bias)
+        return States(parts, self._words)
 
     def step(
         self, token: Int[Tensor, "rows"], states: States
@@ -78,22 +78,18 @@ class Scorer:
 
         The logits may be changed in place: those of a step belong to the step.
         """
-        token = token if self._words is None else self._words.tokens[token]
+        words = states.words
+        token = token if words is None else words.vocabulary(token)
         steps = [one.step(token, part) for one, part in zip(self._steppers, states.parts, strict=True)]
-        each = [self._listed(logits.float(), states.bias) for logits, _ in steps]
+        each = [
+            logits.float() if words is None or isinstance(one, Packed) else words.select(logits.float())
+            for one, (logits, _) in zip(self._steppers, steps, strict=True)
+        ]
         after = replace(states, parts=tuple(state for _, state in steps))
         if len(each) == 1:
             return each[0], self._log_sum_exp(each[0]), after
         mean = log_mean([logits.log_softmax(-1) for logits in each])
         return mean, mean.new_zeros(len(mean)), after
-
-    def _listed(self, logits: Tensor, bias: Tensor | None) -> Tensor:
-        """The logits of the listed words alone."""
-        if self._words is not None and logits.shape[1] != len(self._words.tokens):
-            logits = logits.index_select(1, self._words.tokens)
-        if bias is not None:
-            logits.view(len(bias), -1, logits.shape[1]).add_(bias[:, None])
-        return logits
 
 
 def log_mean(log_probabilities: Sequence[Tensor]) -> Tensor:

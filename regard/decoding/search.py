@@ -44,9 +44,9 @@ def search(
     if shortlist is not None and source is not None and source_lengths is not None:
         if trace is not None:
             raise UsageError("search: a trace is taken of the whole vocabulary, so it does not go with a shortlist")
-        words = shortlist.words(source, source_lengths, starts)
-        scorer, starts = Scorer(models, words), [words.inside(start) for start in starts]
-        strategy = replace(strategy, suppress=words.inside(strategy.suppress), prefix=words.inside(strategy.prefix))
+        words = shortlist.words(source, source_lengths, starts, strategy.suppress)
+        scorer, starts = Scorer(models, words), [words.inside(at, start) for at, start in enumerate(starts)]
+        strategy = replace(strategy, suppress=words.inside(0, strategy.suppress), prefix=())
     with evaluating(scorer.models):
         states = scorer.start(source, source_lengths, sentences)
         rules = strategy.rules(source_lengths, starts, scorer.device if source is None else source.device)

@@ -4,18 +4,17 @@ A source token has a few likely translations; a sentence's shortlist is those of
 frequent everywhere. The output layer then scores hundreds of words instead of thousands. L'Hostis, Grangier and Auli,
 2016, https://arxiv.org/abs/1610.00072.
 
-A batch is searched in the union of its sentences' lists, in which words outside a sentence's own list have probability
-0: what a sentence gets does not depend on its company. Probabilities are spread over the list alone.
+What a sentence gets does not depend on its company. Probabilities are spread over the list alone.
 """
 
 import base64
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -49,23 +48,21 @@ class Shortlist:
         likely = translations(pairs, source_size, target_size, top=top, besides=[*range(SPECIAL), *common.tolist()])
         return cls(likely, common, target_size)
 
-    def words(self, source: Tensor, lengths: Tensor, starts: Sequence[Sequence[int]]) -> Words:
-        """The words for a batch, whose outputs start with the given tokens."""
-        common = np.concatenate([np.arange(SPECIAL), self.frequent])
+    def words(
+        self, source: Tensor, lengths: Tensor, starts: Sequence[Sequence[int]], suppress: Sequence[int] = ()
+    ) -> Words:
+        """The words for a batch, whose outputs start with the given tokens; what is suppressed is on every list."""
+        common = list(dict.fromkeys([*range(SPECIAL), *self.frequent.tolist(), *suppress]))
         rows = zip(source.tolist(), lengths.tolist(), starts, strict=True)
-        lists = [
-            np.concatenate(
-                [common, np.asarray(start, dtype=np.int64), *(self.translations[x] for x in set(row[:length]))]
-            )
+        own = [
+            sorted({*start}.union(*(self._sets[x] for x in row[:length])).difference(common))
             for row, length, start in rows
         ]
-        listed = np.zeros((len(lists), self.vocabulary), dtype=bool)
-        for at, own in enumerate(lists):
-            listed[at, own] = True
-        tokens = np.flatnonzero(listed.any(0))
-        shut = torch.from_numpy(~listed[:, tokens]).to(source.device)
-        bias = torch.zeros(shut.shape, device=source.device).masked_fill_(shut, -torch.inf)
-        return Words(torch.from_numpy(tokens).to(source.device), bias if len(lists) > 1 else None)
+        return Words.of(common, own, source.device)
+
+    @cached_property
+    def _sets(self) -> list[frozenset[int]]:
+        return [frozenset(own.tolist()) for own in self.translations]
 
     def to_extras(self) -> dict[str, Any]:
         """As a model file holds it."""

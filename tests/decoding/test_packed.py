@@ -10,6 +10,7 @@ from regard.decoding import packed as packing
 from regard.decoding.packed import Packed, packed
 from regard.decoding.search import search
 from regard.decoding.strategies.beam import Beam
+from regard.decoding.words import Words
 from regard.models.gpt import Gpt
 from regard.models.model import Model
 from regard.models.rnn_lm import RnnLm
@@ -101,14 +102,18 @@ def start_one(model: Any) -> Any:
 
 
 @torch.inference_mode()
-def test_logits_of_some_tokens_alone() -> None:
+def test_logits_of_some_words_alone() -> None:
     model = transformer()
-    tokens = torch.tensor([0, 1, 2, 3, 9, 33, 60])
+    words = Words.of([0, 1, 2, 3, 9], [[33, 60], [], [7], [61, 62]], torch.device("cpu"))
     source, token = torch.randint(4, VOCABULARY, (4, 7)), torch.randint(4, VOCABULARY, (4,))
-    few, whole = packed(model, tokens), packed(model)
-    torch.testing.assert_close(
-        few.step(token, start(few, source))[0], whole.step(token, start(whole, source))[0][:, tokens]
-    )
+    few, whole = packed(model, words), packed(model)
+    listed, state = few.step(token, start(few, source))
+    logits, plain = whole.step(token, start(whole, source))
+    torch.testing.assert_close(listed, words.select(logits))
+    stay = torch.tensor([3, 0])
+    listed, _ = few.step(token[stay], state.keep(stay))
+    logits, _ = whole.step(token[stay], plain.keep(stay))
+    torch.testing.assert_close(listed, words.pick(stay).select(logits))
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,6 @@
 """Only listed words are scored; with all words on the list nothing changes, and company never matters."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -119,8 +118,8 @@ def test_what_cannot_be_read_is_said() -> None:
         Shortlist.from_extras({})
 
 
-def test_the_words_of_one_sentence_need_no_bias() -> None:
-    words = FEW.words(torch.tensor([[7, 3]]), torch.tensor([2]), [()])
-    assert words.bias is None
-    assert set(words.tokens.tolist()) == listed([7, 3])
-    assert replace(words).tokens[:4].tolist() == [0, 1, 2, 3]
+def test_words_that_all_have_come_first_and_what_is_suppressed_is_among_them() -> None:
+    words = FEW.words(torch.tensor([[7, 3], [9, 9]]), torch.tensor([2, 1]), [(), (88,)], suppress=(0, 30))
+    assert words.tokens[:, : words.common].tolist() == [[0, 1, 2, 3, 20, 21, 22, 30]] * 2
+    for own, read, start in zip(words.tokens.tolist(), ([7, 3], [9]), ((), (88,)), strict=True):
+        assert set(own) == listed(read) | {30, *start}
