@@ -11,7 +11,13 @@ from regard.apps.settings import RunSettings, read_run
 from regard.data.batches import Position
 
 RECIPE = ROOT / "recipes" / "multi30k.toml"
+QUICK = ROOT / "recipes" / "multi30k-quick.toml"
 DATA = ROOT.parent / "shared" / "data" / "multi30k"
+LOWER = tuple(
+    f'data.{part}=["{name}.lc.norm.tok.en.gz", "{name}.lc.norm.tok.de.gz"]'
+    for part, name in (("train", "train"), ("dev", "val"))
+)
+"""the lower-cased, tokenized text instead of a recipe's own"""
 SIZES = ("subwords.kind=bpe", "subwords.size=8000", "subwords.sharing=joint", "batches.tokens=4096")
 
 
@@ -49,12 +55,12 @@ def batch_file(work: Path, data: Path, count: int) -> Path:
     return path
 
 
-def write_texts(data: Path, folder: Path) -> Path:
-    """train and val as plain text files, for those who read no other."""
+def write_texts(data: Path, folder: Path, form: str = "") -> Path:
+    """train and val in plain text files for those who read no other, as they are written or in another form."""
     folder.mkdir(parents=True, exist_ok=True)
     for part in ("train", "val"):
         for side in ("en", "de"):
-            text = "".join(f"{line}\n" for line in _lines(data / f"{part}.lc.norm.tok.{side}.gz"))
+            text = "".join(f"{line}\n" for line in _lines(data / f"{part}{form}.{side}.gz"))
             (folder / f"{part}.{side}").write_text(text, encoding="utf-8")
     return folder
 

@@ -46,7 +46,7 @@ def main() -> None:
     parser.add_argument("--json", help="also write the figures to this file")
     options = parser.parse_args()
     data = data_folder(options.data)
-    file, texts = batch_file(options.work, data, 40), write_texts(data, options.work / "texts")
+    file, texts = batch_file(options.work, data, 40), write_texts(data, options.work / "texts", ".lc.norm.tok")
     chosen = {name: CONTESTANTS[name] for name in CONTESTANTS if name in options.only} | LIMITS
     pythons = {name: python_of(environment, options.work) for name, (environment, *_) in chosen.items()}
     running: dict[str, Contestant] = {}

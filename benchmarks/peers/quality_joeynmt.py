@@ -29,7 +29,7 @@ def config_of(work: Path) -> dict[str, Any]:
         "src": {"lang": "en", **side},
         "trg": {"lang": "de", **side},
     }
-    config["testing"] = {"eval_metrics": ["bleu"], "sacrebleu_cfg": {"tokenize": "none"}, "batch_size": 256}
+    config["testing"] = {"eval_metrics": ["bleu"], "sacrebleu_cfg": {"tokenize": "13a"}, "batch_size": 256}
     (work / "joeynmt").mkdir(exist_ok=True)
     return config
 
