@@ -12,7 +12,7 @@
 """
 
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import Self, TypeGuard
 
 import torch
@@ -48,21 +48,17 @@ def packed(model: Model, words: Words | None = None) -> "Model | Packed":
 
 @dataclass(frozen=True, kw_only=True)
 class PackedState(State):
-    """What the layers remember, each kind in one tensor: [layers, key and value, sentences, heads, pairs, width]."""
+    """What the layers remember of their past, all on one shelf, and of the source."""
 
     past: Shelf
     seen: Float[Tensor, "sentences beams pairs"]
     """0 where a pair is of the hypothesis' past, else -∞"""
-    source: Float[Tensor, "layers 2 sentences heads source width"] | None = None
+    source: tuple[tuple[Tensor, Tensor], ...] = ()
+    """keys and values for each layer, [sentences, heads, source, width]"""
     padding: Float[Tensor, "sentences 1 1 source"] | None = None
     """-∞ where a sentence has ended, else 0"""
     listed: ListedOutput | None = None
     length: int = 0
-
-    @cached_property
-    def source_pairs(self) -> list[tuple[Tensor, Tensor]]:
-        """Keys and values of the source for each layer."""
-        return [] if self.source is None else [(key, value) for key, value in (one.unbind() for one in self.source)]
 
     def pick_rows(self, rows: Int[Tensor, "rows"]) -> Self:
         """Rows of the same sentence in a new order, or each sentence's row repeated; the pairs stay where they are."""
@@ -78,7 +74,7 @@ class PackedState(State):
             sentences=len(sentences),
             past=self.past.pick(sentences, self.seen.shape[2]),
             seen=self.seen[sentences],
-            source=None if self.source is None else self.source.index_select(2, sentences),
+            source=tuple((key[sentences], value[sentences]) for key, value in self.source),
             padding=None if self.padding is None else self.padding[sentences],
             listed=None if self.listed is None else self.listed.pick(sentences),
         )
@@ -102,13 +98,14 @@ class Packed:
     ) -> PackedState:
         """As the model's: the source is read and projected once."""
         table = self._embedding.table.weight
-        read = bias = None
+        read: tuple[tuple[Tensor, Tensor], ...] = ()
+        bias = None
         if isinstance(self.model, TransformerModel) and source is not None and source_lengths is not None:
             rows, longest = source.shape
             padding = torch.arange(longest, device=source.device) >= source_lengths[:, None]
             bias = table.new_zeros(rows, 1, 1, longest).masked_fill_(padding[:, None, None], -torch.inf)
             encoded = self._encode(self.model, source, bias)
-            read = torch.stack([layer.remember(encoded) for layer in self._layers])
+            read = tuple(layer.remember(encoded) for layer in self._layers)
         shelf = Shelf.empty(table, len(self._layers), rows, *self._shape)
         seen = table.new_empty(rows, 1, 0)
         listed = None if self._words is None else ListedOutput.of(self.model.output, self._words)
@@ -138,7 +135,7 @@ class Packed:
         for at, layer in enumerate(self._layers):
             x = layer.read_past(x, new[at], pairs[2 * at], pairs[2 * at + 1], bias)
             if before.padding is not None:
-                x = layer.read_source(x, *before.source_pairs[at], before.padding, beams)
+                x = layer.read_source(x, *before.source[at], before.padding, beams)
             x = layer.feed(x)
         return self._norm(x), replace(before, past=past, seen=seen, length=before.length + 1)
 

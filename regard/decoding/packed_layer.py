@@ -28,9 +28,10 @@ class PackedLayer:
         self._norms = {name: normalization(norm) for name, norm in block.norms.items()}
         self._before = block.norm == "before"
 
-    def remember(self, encoded: Float[Tensor, "sentences source width"]) -> Tensor:
-        """Keys and values of the source, [2, sentences, heads, source, width]."""
-        return self._source(encoded).unflatten(-1, (2, self.heads, self.width)).permute(2, 0, 3, 1, 4)
+    def remember(self, encoded: Float[Tensor, "sentences source width"]) -> tuple[Tensor, Tensor]:
+        """Keys and values of the source, [sentences, heads, source, width]."""
+        made = self._source(encoded).unflatten(-1, (2, self.heads, self.width)).permute(2, 0, 3, 1, 4)
+        return made[0].contiguous(), made[1].contiguous()
 
     def read_all(self, x: Float[Tensor, "positions width"], bias: Tensor) -> Tensor:
         """Every position of a sentence reads from all of them, as in an encoder."""
