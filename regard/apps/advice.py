@@ -31,6 +31,8 @@ class Advice:
     preset: str
     subwords: str
     size: int
+    tokens: int
+    """of a batch"""
     steps: int
     warmup: int
     rate: float
@@ -71,20 +73,22 @@ def advise(look: Look, model: str | None, preset: str | None) -> Advice:
         chosen, subwords, size = "transformer", "bpe", _vocabulary(look.lines)
         size_name = "tiny" if look.lines < 200_000 else "small" if look.lines < 1_000_000 else "base"
         reasons.append(f"{look.lines:,} pairs: a {size_name} Transformer, {size:,} subwords")
-    epoch = max(1, round(look.lines * _tokens_per_line(look, subwords) / 4096))
-    steps = _between(1_000, epoch * 60, 100_000)
+    tokens = 2048 if look.lines < 200_000 and subwords != "character" else 4096
+    epoch = max(1, round(look.lines * _tokens_per_line(look, subwords) / tokens))
+    steps = _between(1_000, epoch * 25, 100_000)
     if subwords == "character":
         steps = _between(400, epoch * 12, 20_000)
     named = model or chosen
     sized = preset or (size_name if named == chosen else "small" if named == "seq2seq" else "tiny")
-    rate = 5e-3 if (named, sized) == ("transformer", "tiny") else 2e-3 if named == "seq2seq" else 1e-3
+    rate = 4e-3 if (named, sized) == ("transformer", "tiny") else 2e-3 if named == "seq2seq" else 1e-3
     return Advice(
         model=named,
         preset=sized,
         subwords=subwords,
         size=size,
+        tokens=tokens,
         steps=steps,
-        warmup=_between(50, steps // 8, 4_000),
+        warmup=_between(50, steps // 12, 4_000),
         rate=rate,
         validate_every=_between(50, steps // 30, 2_000),
         reasons=tuple(reasons),
@@ -93,7 +97,7 @@ def advise(look: Look, model: str | None, preset: str | None) -> Advice:
 
 def _vocabulary(lines: int) -> int:
     return next(
-        (size for size in (1_000, 2_000, 4_000, 8_000) if lines < size * 4), 8_000 if lines < 200_000 else 16_000
+        (size for size in (1_000, 2_000, 4_000, 8_000) if lines < size * 8), 8_000 if lines < 200_000 else 16_000
     )
 
 

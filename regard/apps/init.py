@@ -25,7 +25,7 @@ size = {size}
 sharing = "{sharing}"          # one vocabulary for both languages, or separate ones
 
 [batches]
-tokens = 4096                  # of a batch, padding counted
+tokens = {tokens}                  # of a batch, padding counted
 
 [model]
 name = "{model}"
@@ -43,8 +43,9 @@ average = 5                    # of so many of the best validations the weights 
 learning_rate = {rate}
 
 [training.schedule]
-name = "inverse_square_root"
+name = "cosine"                # falls to 0 at the last step; with more steps it learns longer, and better
 warmup = {warmup}
+steps = {steps}
 {decoding}"""
 
 DECODING = """
