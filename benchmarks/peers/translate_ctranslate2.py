@@ -5,7 +5,7 @@ import os
 import sys
 
 import ctranslate2
-from translating import Sentences, contest
+from translating import Sentences, contest, longest_for
 
 CORES = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
@@ -21,7 +21,11 @@ def translate(sentences: Sentences, beam: int, setting: tuple[int, int, int]) ->
     """Pieces to pieces; the library sorts and cuts the batches itself."""
     workers, threads, tokens = setting
     found = translator(workers, threads).translate_batch(
-        sentences.pieces, beam_size=beam, max_batch_size=tokens, batch_type="tokens", max_decoding_length=256
+        sentences.pieces,
+        beam_size=beam,
+        max_batch_size=tokens,
+        batch_type="tokens",
+        max_decoding_length=longest_for(sentences.ids),
     )
     return [one.hypotheses[0] for one in found]
 
