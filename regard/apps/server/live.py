@@ -22,7 +22,8 @@ def bind(host: str, port: int) -> socket.socket:
         [(family, *_, address), *_] = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError) as error:
         raise UsageError(f"--host {host}: is no address of this machine") from error
-    held = socket.socket(family, socket.SOCK_STREAM)
+    # asyncio sends small answers at once (TCP_NODELAY) only on sockets that say they are TCP; others wait 40 ms.
+    held = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         held.bind(address)

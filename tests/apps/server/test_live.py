@@ -1,5 +1,6 @@
 """Real connections: half-sent requests, hang-ups, broken bytes, and the end."""
 
+import asyncio
 import json
 import signal
 import socket
@@ -172,6 +173,24 @@ def test_a_signal_ends_the_process_with_its_work_done(trained: Path, number: int
     asking.join(60)
     _, errors = process.communicate(timeout=60)
     assert (process.returncode, answers, errors) == (0, [200], "")
+
+
+def test_small_answers_are_sent_at_once() -> None:
+    async def accepted() -> bool:
+        with bind("127.0.0.1", 0) as held:
+            done: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+
+            def note(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+                its = writer.get_extra_info("socket")
+                done.set_result(its.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+                writer.close()
+
+            async with await asyncio.start_server(note, sock=held):
+                _, writer = await asyncio.open_connection(*held.getsockname())
+                writer.close()
+                return bool(await done)
+
+    assert asyncio.run(accepted())
 
 
 def test_addresses() -> None:
