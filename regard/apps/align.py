@@ -38,6 +38,9 @@ def align(
     symmetrize: Annotated[
         str, typer.Option(help="With --reverse or eflomal: grow-diag-final-and, intersection or union.")
     ] = "grow-diag-final-and",
+    letters: Annotated[
+        int | None, typer.Option(min=0, help="With eflomal: words with these first letters are one, 0 whole words.")
+    ] = None,
     threshold: Annotated[
         float | None, typer.Option(min=0, max=1, help="Also link every source word with at least so much weight.")
     ] = None,
@@ -60,7 +63,7 @@ def align(
     if gold is not None:
         right = read_gold(gold, [(len(words(one)), len(words(two))) for one, two in zip(sources, targets, strict=True)])
     if str(model) == "eflomal":
-        found = _by_eflomal(sources, targets, symmetrize)
+        found = _by_eflomal(sources, targets, symmetrize, letters)
     else:
         back = None if reverse is None else load_translator(reverse, device)
         found = _by_attention(
@@ -96,14 +99,14 @@ def _by_attention(aligner: "Aligner", sources: list[str], targets: list[str], na
     return found
 
 
-def _by_eflomal(sources: list[str], targets: list[str], symmetrize: str) -> "list[Links]":
+def _by_eflomal(sources: list[str], targets: list[str], symmetrize: str, letters: int | None) -> "list[Links]":
     """The links of a program that counts which words occur together in all of the text, and needs no model."""
     from regard.base.errors import check_one_of
     from regard.data.links import SYMMETRIZATIONS
     from regard.interop import eflomal
 
     check_one_of("align", SYMMETRIZATIONS, symmetrize=symmetrize)
-    forward, backward = eflomal.align(zip(sources, targets, strict=True))
+    forward, backward = eflomal.align(zip(sources, targets, strict=True), letters)
     return [SYMMETRIZATIONS[symmetrize](one, other) for one, other in zip(forward, backward, strict=True)]
 
 

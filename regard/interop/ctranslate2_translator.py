@@ -175,7 +175,7 @@ def _cache() -> Path:
 
 
 def _quiet(_: str) -> None:
-    pass
+    """Tells nobody."""
 
 
 def _without_end(ids: Sequence[int]) -> Sequence[int]:

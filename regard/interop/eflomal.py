@@ -13,32 +13,38 @@ from typing import Any
 from regard.base.errors import RegardError
 from regard.base.files import write_text
 from regard.data.corpus import Corpus, Counts
-from regard.data.links import Links, grow_diag_final_and, parse_links, to_pharaoh
+from regard.data.links import Links, intersection, parse_links, to_pharaoh
 from regard.data.subwords import words
 
 EFLOMAL = "eflomal"
 """the name that is written where links are wanted of it"""
+LITTLE_TEXT = 100_000
+"""pairs; in less, most forms of a word are too rare to be counted each by itself"""
+LETTERS = 4
+"""of each word that are looked at in little text: a stem that needs no dictionary"""
 
 
-def align(pairs: Iterable[tuple[str, str]]) -> tuple[list[Links], list[Links]]:
+def align(pairs: Iterable[tuple[str, str]], letters: int | None = None) -> tuple[list[Links], list[Links]]:
     """The links of each pair: those that give each target word at most one source word, then the reverse.
 
-    The words are what white space separates; eflomal itself does not tell capital letters from small ones.
+    The words are what white space separates; eflomal itself does not tell capital letters from small ones. Words with
+    the same first `letters` are the same to it, 0 takes whole words; unless set, the amount of text decides.
     """
     program = _program()
     sides = [[" ".join(words(text)) for text in side] for side in zip(*pairs, strict=True)]
     if not sides:
         return [], []
+    if letters is None:
+        letters = LETTERS if len(sides[0]) < LITTLE_TEXT else 0
     with tempfile.TemporaryDirectory() as folder:
         forward, reverse = Path(folder, "forward"), Path(folder, "reverse")
-        program.Aligner().align(*sides, links_filename_fwd=str(forward), links_filename_rev=str(reverse))
+        aligner = program.Aligner(source_prefix_len=letters, target_prefix_len=letters)
+        aligner.align(*sides, links_filename_fwd=str(forward), links_filename_rev=str(reverse))
         found = tuple(_read(path, len(sides[0])) for path in (forward, reverse))
     return found[0], found[1]
 
 
-def eflomal_links(
-    corpus: Corpus, path: Path, symmetrize: Callable[[Links, Links], Links] = grow_diag_final_and
-) -> Path:
+def eflomal_links(corpus: Corpus, path: Path, symmetrize: Callable[[Links, Links], Links] = intersection) -> Path:
     """A file with the links of a corpus, a line for each of its lines; one that is there already is used again."""
     if path.exists():
         return path

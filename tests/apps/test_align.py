@@ -124,7 +124,10 @@ def test_training_chose_the_heads(home: Path) -> None:
 
 
 def test_eflomal_links_without_a_model(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
-    def align(pairs: Iterable[tuple[str, str]]) -> tuple[list[Links], list[Links]]:
+    asked = []
+
+    def align(pairs: Iterable[tuple[str, str]], letters: int | None) -> tuple[list[Links], list[Links]]:
+        asked.append(letters)
         sizes = [len(source.split()) for source, _ in pairs]
         forward = [tuple(Link(at, at) for at in range(size)) for size in sizes]
         return forward, [links[1:] for links in forward]
@@ -134,4 +137,6 @@ def test_eflomal_links_without_a_model(home: Path, run: Run, monkeypatch: pytest
     done = run("align", "eflomal", *TEST, "--gold", gold, "--symmetrize", "intersection", "--out", "found.links")
     assert done.lines[0].startswith("precision 100.0%, recall ")
     assert all(line.startswith("1-1 2-2") for line in Path("found.links").read_text(encoding="utf-8").splitlines())
+    assert run("align", "eflomal", *TEST, "--letters", "5").code == 0
+    assert asked == [None, 5]
     assert run("align", "eflomal", *TEST, "--symmetrize", "best").code == 2

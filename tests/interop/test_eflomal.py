@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -34,7 +35,7 @@ def test_words_that_belong_together_are_linked() -> None:
 def test_a_file_has_a_line_for_each_line_and_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     calls = []
 
-    def align(pairs: object) -> object:
+    def align(pairs: object, letters: int | None = None) -> object:
         calls.append(list(pairs))  # type: ignore[call-overload]
         return [(Link(0, 0), Link(1, 1))] * 2, [(Link(1, 1),)] * 2
 
@@ -46,6 +47,27 @@ def test_a_file_has_a_line_for_each_line_and_is_made_once(tmp_path: Path, monkey
     lines = path.read_text(encoding="utf-8").split("\n")
     assert lines == ["1-1", "", "1-1", "", ""]
     assert parse_links(lines[0]) == (Link(1, 1),)
+
+
+@pytest.mark.parametrize(("pairs", "letters", "used"), [(9, None, 4), (10, None, 0), (9, 0, 0), (10, 3, 3)])
+def test_little_text_is_aligned_by_the_first_letters_of_words(
+    monkeypatch: pytest.MonkeyPatch, pairs: int, letters: int | None, used: int
+) -> None:
+    asked = []
+
+    class Program:
+        def __init__(self, **settings: int) -> None:
+            asked.append(settings)
+
+        def align(self, sources: list[str], _: list[str], links_filename_fwd: str, links_filename_rev: str) -> None:
+            for name in (links_filename_fwd, links_filename_rev):
+                Path(name).write_text("0-0\n" * len(sources), encoding="utf-8")
+
+    monkeypatch.setattr(eflomal, "_program", lambda: SimpleNamespace(Aligner=Program))
+    monkeypatch.setattr(eflomal, "LITTLE_TEXT", 10)
+    forward, _ = eflomal.align([("a", "b")] * pairs, letters)
+    assert forward == [(Link(0, 0),)] * pairs
+    assert asked == [{"source_prefix_len": used, "target_prefix_len": used}]
 
 
 def test_without_the_package_one_sentence_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:

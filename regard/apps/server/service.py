@@ -103,5 +103,7 @@ class Service:
 
 
 async def _hung_up(request: Request) -> None:
-    while (await request.receive())["type"] != "http.disconnect":
-        pass
+    """Returns when the client has gone; whatever else it sends is let go."""
+    message = await request.receive()
+    while message["type"] != "http.disconnect":
+        message = await request.receive()
