@@ -88,6 +88,7 @@ class Packed:
         self._layers = [PackedLayer(block) for block in model.decoder.blocks]
         self._norm = normalization(model.decoder.norm)
         self._embedding = model.target
+        self._output = getattr(model.output, "in_chunks", model.output.forward)
         self._shape = self._layers[0].heads, self._layers[0].width
 
     def start(
@@ -112,9 +113,12 @@ class Packed:
         return PackedState(sentences=rows, past=shelf, seen=seen, source=read, padding=bias, listed=listed)
 
     def step(self, token: Int[Tensor, "rows"], state: State) -> tuple[Float[Tensor, "rows vocabulary"], PackedState]:
-        """As the model's: the logits of the token that follows, and the state after this one."""
+        """As the model's: the logits of the token that follows, and the state after this one.
+
+        Logits may be filled up with -∞. Rows that a search has given up may have such a token, which is no token.
+        """
         x, after = self.advance(token, fitting(state, PackedState, token))
-        return self.model.output.forward(x) if after.listed is None else after.listed(x), after
+        return self._output(x) if after.listed is None else after.listed(x), after
 
     def _encode(self, model: TransformerModel, source: Tensor, bias: Tensor) -> Tensor:
         x = model.source(source).flatten(0, 1)
@@ -127,11 +131,11 @@ class Packed:
         """What the output turns into logits, and the state after this token."""
         count, beams, _ = before.seen.shape
         past, seen = before.past.room_for(beams, before.seen)
-        own = torch.full((beams, beams), -torch.inf, device=token.device, dtype=seen.dtype).fill_diagonal_(0.0)
-        seen = torch.cat([seen, own.expand(count, -1, -1)], dim=2)
+        own = _apart(beams, seen.dtype, seen.device).expand(count, -1, -1)
+        seen = torch.cat([seen, own], dim=2)
         there = past.pairs.narrow(4, 0, seen.shape[2])
         new, pairs, bias = there[..., -beams:, :].unbind(), there.flatten(0, 1).unbind(), seen[:, None]
-        x = self._embed(token, before.length)
+        x = self._embed(token.clamp(max=self.model.output.out_features - 1), before.length)
         for at, layer in enumerate(self._layers):
             x = layer.read_past(x, new[at], pairs[2 * at], pairs[2 * at + 1], bias)
             if before.padding is not None:
@@ -140,19 +144,26 @@ class Packed:
         return self._norm(x), replace(before, past=past, seen=seen, length=before.length + 1)
 
     def _embed(self, token: Tensor, at: int) -> Tensor:
-        embedding = self._embedding
-        x = embedding.table.weight[token] * embedding.scale
-        if isinstance(embedding.positions, Sinusoidal):
-            return x.add_(_waves(embedding.positions, at, x.shape[1]).to(x))
-        if isinstance(embedding.positions, PositionVectors):
-            return x.add_(embedding.positions.vectors(token.new_tensor([at]), x.shape[1]).to(x))
-        return x
+        positions, scale = self._embedding.positions, self._embedding.scale
+        x = self._embedding.table.weight[token]
+        if isinstance(positions, Sinusoidal):
+            return torch.add(_waves(positions, at, x.shape[1], x.dtype, x.device), x, alpha=scale)
+        if isinstance(positions, PositionVectors):
+            return torch.add(positions.vectors(token.new_tensor([at]), x.shape[1]).to(x), x, alpha=scale)
+        return x * scale
 
 
 @lru_cache(maxsize=4096)
-def _waves(positions: Sinusoidal, at: int, width: int) -> Tensor:
+def _waves(positions: Sinusoidal, at: int, width: int, dtype: torch.dtype, device: torch.device) -> Tensor:
     with torch.inference_mode(False):
-        return positions.vectors(torch.tensor([at]), width).float()
+        return positions.vectors(torch.tensor([at]), width).to(device, dtype)
+
+
+@lru_cache(maxsize=64)
+def _apart(beams: int, dtype: torch.dtype, device: torch.device) -> Float[Tensor, "beams beams"]:
+    """Who sees the newest pairs: each hypothesis its own."""
+    with torch.inference_mode(False):
+        return torch.full((beams, beams), -torch.inf, device=device, dtype=dtype).fill_diagonal_(0.0)
 
 
 def _fits(model: Model) -> TypeGuard[TransformerModel | GptModel]:

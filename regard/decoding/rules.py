@@ -129,13 +129,12 @@ class Offer:
         Of each the score with the token, the token's log-probability, the token, and the beam that it continues.
         """
         sentences, beams = score.shape
-        norm, vocabulary = self.norm.view(sentences, beams), self.logits.shape[1]
         if self.must is None:
-            total, place = top_of_all(self.logits, score - norm, min(count, beams * vocabulary))
-            beam = place.div(vocabulary, rounding_mode="floor")
-            token = place - beam * vocabulary
-            rows = beam + torch.arange(0, sentences * beams, beams, device=beam.device)[:, None]
-            return total, self.logits[rows, token] - norm.gather(1, beam), token, beam
+            norm = self.norm.view(sentences, beams)
+            total, logit, beam, token = top_of_all(
+                self.logits, score - norm, min(count, self.logits.numel() // sentences)
+            )
+            return total, logit.sub_(norm.gather(1, beam)), token, beam
         values, tokens = self.top(count)
         each = values.shape[1]
         total = (score[:, :, None] + values.view(sentences, beams, each)).view(sentences, -1)

@@ -88,6 +88,8 @@ class Scorer:
         after = replace(states, parts=tuple(state for _, state in steps))
         if len(each) == 1:
             return each[0], self._log_sum_exp(each[0]), after
+        if words is None:  # they may be filled up
+            each = [one[:, : model.output.out_features] for one, model in zip(each, self.models, strict=True)]
         mean = log_mean([logits.log_softmax(-1) for logits in each])
         return mean, mean.new_zeros(len(mean)), after
 

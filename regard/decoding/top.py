@@ -1,69 +1,66 @@
 """The two passes over the vocabulary that every step of a search needs, as fast as they can be had."""
 
+from functools import lru_cache
 from math import log
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
+from torch.nn.functional import pad
 
-_CHUNK = 64
+from regard.layers.filled import CHUNK, missing
+
 _LOG2_E = 1 / log(2)
 
 
 def top(
     logits: Float[Tensor, "rows vocabulary"], count: int
 ) -> tuple[Float[Tensor, "rows count"], Int[Tensor, "rows count"]]:
-    """The `count` largest of each row with their places, the largest first.
-
-    Same as `torch.topk`, which on a CPU takes most of its time to look at what is not among the largest. Here, the
-    maximum of every 64 neighbors is taken first, which vectorizes: the `count` largest can only be in the `count`
-    chunks with the largest maxima, and the rest of the row is not looked at again.
-    """
-    rows, vocabulary = logits.shape
-    chunks = vocabulary // _CHUNK
-    if chunks < 2 * count:
-        found = logits.topk(count)
-        return found.values, found.indices
-    chunked = logits[:, : chunks * _CHUNK].view(rows, chunks, _CHUNK)
-    best = chunked.amax(-1).topk(count, sorted=False).indices
-    near = chunked[torch.arange(rows, device=logits.device)[:, None], best].view(rows, -1)
-    near = torch.cat([near, logits[:, chunks * _CHUNK :]], dim=1)
-    values, at = near.topk(count)
-    inside = best.gather(1, (at // _CHUNK).clamp(max=count - 1)) * _CHUNK + at % _CHUNK
-    beyond = at + (chunks - count) * _CHUNK
-    return values, torch.where(at < count * _CHUNK, inside, beyond)
+    """The `count` largest of each row with their places, the largest first; same as `torch.topk`."""
+    values, _, _, places = top_of_all(logits, logits.new_zeros(len(logits), 1), count)
+    return values, places
 
 
 def top_of_all(
     logits: Float[Tensor, "rows vocabulary"], shift: Float[Tensor, "groups beams"], count: int
-) -> tuple[Float[Tensor, "groups count"], Int[Tensor, "groups count"]]:
-    """The `count` largest of logits + shift over all rows of a group, the largest first, as numbers from a flat view.
+) -> tuple[
+    Float[Tensor, "groups count"],
+    Float[Tensor, "groups count"],
+    Int[Tensor, "groups count"],
+    Int[Tensor, "groups count"],
+]:
+    """The `count` largest of logits + shift over all rows of a group, which is `beams` neighbors, the largest first.
 
-    A group is `beams` neighboring rows; place p is column p % vocabulary of its row p // vocabulary. Same as `topk`
-    over each group, in the way of `top`: few chunks of a group are looked at, whichever rows they are in.
+    Of each the sum, the logit, its beam and its place in the row. Same as `torch.topk` over each group, which on a CPU
+    takes most of its time to look at what is not among the largest. Here, the maximum of every 64 neighbors is taken
+    first, which vectorizes: the `count` largest can only be in the `count` chunks with the largest maxima, and nothing
+    else is looked at again.
     """
     (groups, beams), vocabulary = shift.shape, logits.shape[1]
-    chunks = vocabulary // _CHUNK
-    if beams * chunks < 2 * count:
-        found = (logits.view(groups, beams, vocabulary) + shift[:, :, None]).view(groups, -1).topk(count)
-        return found.values, found.indices
-    chunked = logits[:, : chunks * _CHUNK].unflatten(1, (chunks, _CHUNK))
-    highest = chunked.amax(-1).view(groups, beams, chunks) + shift[:, :, None]
-    best = highest.view(groups, -1).topk(count, sorted=False).indices
-    row = best.div(chunks, rounding_mode="floor")
-    chunk = best - row * chunks
-    near = chunked[row + torch.arange(0, groups * beams, beams, device=row.device)[:, None], chunk]
-    near = (near + shift.gather(1, row)[:, :, None]).view(groups, -1)
-    first = (row * vocabulary + chunk * _CHUNK)[:, :, None]
-    places = (first + torch.arange(_CHUNK, device=row.device)).view(groups, -1)
-    if vocabulary % _CHUNK:
-        rest = logits[:, chunks * _CHUNK :].view(groups, beams, -1) + shift[:, :, None]
-        columns = torch.arange(chunks * _CHUNK, vocabulary, device=row.device)
-        of_rest = columns + torch.arange(beams, device=row.device)[:, None] * vocabulary
-        near = torch.cat([near, rest.view(groups, -1)], dim=1)
-        places = torch.cat([places, of_rest.view(1, -1).expand(groups, -1)], dim=1)
-    values, at = near.topk(count)
-    return values, places.gather(1, at)
+    if beams * vocabulary < 2 * count * CHUNK:
+        total, place = (logits.view(groups, beams, -1) + shift[:, :, None]).view(groups, -1).topk(count)
+        beam, token = place.div(vocabulary, rounding_mode="floor"), place % vocabulary
+        return total, logits.view(groups, -1).gather(1, place), beam, token
+    if missing(vocabulary):
+        logits = pad(logits, (0, missing(vocabulary)), value=-torch.inf)
+    chunks = logits.shape[1] // CHUNK
+    highest = logits.view(groups, beams, chunks, CHUNK).amax(-1).add_(shift[:, :, None]).view(groups, -1)
+    chunk = highest.topk(count, sorted=False).indices
+    near = logits.view(-1, CHUNK)[chunk + starts(groups, beams * chunks, chunk.device)]
+    beam = chunk.div(chunks, rounding_mode="floor")
+    total, at = (near + shift.gather(1, beam)[:, :, None]).view(groups, -1).topk(count)
+    which, inside = at.div(CHUNK, rounding_mode="floor"), at % CHUNK
+    token = (chunk.gather(1, which) % chunks).mul_(CHUNK).add_(inside)
+    if missing(vocabulary):
+        token.clamp_(max=vocabulary - 1)  # what was filled up has -∞, as tokens that are not allowed
+    return total, near.view(groups, -1).gather(1, at), beam.gather(1, which), token
+
+
+@lru_cache(maxsize=1024)
+def starts(groups: int, size: int, device: torch.device) -> Int[Tensor, "groups 1"]:
+    """The number of each group's first row, where every group has `size` of them."""
+    with torch.inference_mode(False):
+        return torch.arange(0, groups * size, size, device=device)[:, None]
 
 
 class LogSumExp:

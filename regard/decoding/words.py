@@ -14,13 +14,15 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from regard.decoding.hypothesis import Hypothesis
+from regard.layers.filled import missing
 
 
 @dataclass(frozen=True)
 class Words:
     """The words that each sentence of a batch is searched in: first those of every sentence, then its own.
 
-    Inside, a word has the number of its place. Sentences have different numbers of own words; they are filled up.
+    Inside, a word has the number of its place. Sentences have different numbers of own words; they are filled up, to
+    whole chunks of words that are looked at together.
     """
 
     tokens: Int[Tensor, "sentences words"]
@@ -34,6 +36,7 @@ class Words:
     def of(cls, common: Sequence[int], own: Sequence[Sequence[int]], device: torch.device) -> Self:
         """From the words of every sentence and those of each; no word is twice in a sentence."""
         most = max(map(len, own))
+        most += missing(len(common) + most)
         rows = [[*common, *words, *[0] * (most - len(words))] for words in own]
         tokens = torch.tensor(rows, dtype=torch.long, device=device)
         lengths = torch.tensor([len(common) + len(words) for words in own], device=device)

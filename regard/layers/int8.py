@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.base.errors import UsageError
+from regard.layers.filled import filled
 
 _LARGEST = 127
 _LARGEST_WEIGHT = 63
@@ -27,7 +28,8 @@ class Int8Linear(nn.Linear):
             raise UsageError("precision: int8 needs a CPU, and a torch with oneDNN; use float32")
         self.in_features, self.out_features = linear.in_features, linear.out_features
         self.weight, self.bias = linear.weight, linear.bias
-        weight = linear.weight.detach().float()
+        weight, self._bias = filled(linear)
+        weight = weight.float()
         self._scale = weight.abs().amax(1).clamp(min=1e-12) / _LARGEST_WEIGHT
         whole = (weight / self._scale[:, None]).round().to(torch.int8)
         self._packed = torch.ops.onednn.qlinear_prepack(whole, None)
@@ -35,6 +37,11 @@ class Int8Linear(nn.Linear):
 
     def forward(self, input: Tensor) -> Tensor:  # noqa: A002  as torch calls it
         """The formula."""
+        made = self.in_chunks(input)
+        return made if made.shape[-1] == self.out_features else made[..., : self.out_features].contiguous()
+
+    def in_chunks(self, input: Tensor) -> Tensor:  # noqa: A002
+        """The same filled up with -∞."""
         rows = input.reshape(-1, self.in_features).float()
         largest = rows.abs().amax(1, keepdim=True).clamp_(min=1e-12)
         whole = (rows * (_LARGEST / largest)).round_().add_(_MIDDLE).to(torch.uint8)
@@ -54,5 +61,5 @@ class Int8Linear(nn.Linear):
             "",
         )
         made = made.mul_(largest)
-        made = made if self.bias is None else made.add_(self.bias)
-        return made.view(*input.shape[:-1], self.out_features)
+        made = made if self._bias is None else made.add_(self._bias)
+        return made.view(*input.shape[:-1], -1)

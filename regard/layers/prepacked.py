@@ -9,6 +9,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from regard.layers.filled import filled
+
 
 class Prepacked(nn.Linear):
     """A linear map for use, whose weights no longer change. It keeps the weights, which others may share."""
@@ -18,14 +20,21 @@ class Prepacked(nn.Linear):
         self.in_features, self.out_features = linear.in_features, linear.out_features
         self.weight, self.bias = linear.weight, linear.bias
         self._layout: Any = None
+        self._bias: Tensor | None = None
 
     def forward(self, input: Tensor) -> Tensor:  # noqa: A002  as torch calls it
         """The formula."""
+        made = self.in_chunks(input)
+        return made if made.shape[-1] == self.out_features else made[..., : self.out_features].contiguous()
+
+    def in_chunks(self, input: Tensor) -> Tensor:  # noqa: A002
+        """The same filled up with -∞, where W is laid out for it."""
         if torch.is_grad_enabled() or input.dtype != torch.float32 or not fits(self):
             return super().forward(input)
         if self._layout is None:
-            self._layout = torch.ops.mkldnn._reorder_linear_weight(self.weight.detach(), None)
-        made: Tensor = torch.ops.mkldnn._linear_pointwise(input, self._layout, self.bias, "none", [], "")
+            weight, self._bias = filled(self)
+            self._layout = torch.ops.mkldnn._reorder_linear_weight(weight, None)
+        made: Tensor = torch.ops.mkldnn._linear_pointwise(input, self._layout, self._bias, "none", [], "")
         return made
 
 

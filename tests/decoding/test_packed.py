@@ -10,7 +10,11 @@ from regard.decoding import packed as packing
 from regard.decoding.packed import Packed, packed
 from regard.decoding.search import search
 from regard.decoding.strategies.beam import Beam
+from regard.decoding.strategies.greedy import Greedy
+from regard.decoding.strategies.sample import Sample
+from regard.decoding.strategy import Strategy
 from regard.decoding.words import Words
+from regard.layers.prepacked import Prepacked
 from regard.models.gpt import Gpt
 from regard.models.model import Model
 from regard.models.rnn_lm import RnnLm
@@ -156,3 +160,26 @@ def test_searches_find_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     plain = search(model, source, LENGTHS, Beam(size=4, n_best=3, max_length=12))
     assert [[one.tokens for one in own] for own in fast] == [[one.tokens for one in own] for own in plain]
     assert fast[0][0].score == pytest.approx(plain[0][0].score, abs=1e-4)
+
+
+@pytest.mark.parametrize("strategy", [Beam(size=4, n_best=3, max_ratio=1.0, max_extra=2), Greedy(), Sample(seed=3)])
+def test_filled_up_outputs_change_nothing(strategy: Strategy) -> None:
+    """Sentences end at different steps, so that some hypotheses are given up before others end."""
+    model, source, lengths = transformer(tie="none"), torch.randint(4, VOCABULARY, (30, 9)), torch.arange(30) % 9 + 1
+    output = model.output
+    for models in (model, [model, model]):
+        model.output = output
+        plain = search(models, source, lengths, strategy)
+        model.output = Prepacked(output)
+        filled = search(models, source, lengths, strategy)
+        assert [[one.tokens for one in own] for own in filled] == [[one.tokens for one in own] for own in plain]
+        assert [own[0].score for own in filled] == pytest.approx([own[0].score for own in plain], abs=1e-4)
+
+
+@torch.inference_mode()
+def test_a_token_of_a_row_that_was_given_up_may_be_none() -> None:
+    model = transformer()
+    fast = packed(model)
+    state = start(fast, torch.randint(4, VOCABULARY, (4, 7)))
+    logits, _ = fast.step(torch.tensor([5, VOCABULARY, 5, VOCABULARY + 57]), state)
+    assert logits.isfinite().all()

@@ -26,17 +26,17 @@ def test_top_of_all_is_topk_over_the_rows_of_a_group(
     logits = torch.randn(groups * beams, vocabulary, generator=generator)
     shift = 3 * torch.randn(groups, beams, generator=generator)
     count = min(count, beams * vocabulary)
-    values, places = top_of_all(logits, shift, count)
+    total, logit, beam, place = top_of_all(logits, shift, count)
     expected = (logits.view(groups, beams, vocabulary) + shift[:, :, None]).view(groups, -1).topk(count)
-    assert torch.equal(values, expected.values)
-    assert torch.equal(places, expected.indices)
+    assert torch.equal(total, expected.values)
+    assert torch.equal(beam * vocabulary + place, expected.indices)
+    assert torch.equal(logit, logits.view(groups, -1).gather(1, expected.indices))
 
 
 def test_groups_with_rows_that_do_not_exist() -> None:
     shift = torch.tensor([[0.0, -torch.inf], [-torch.inf, 0.0]])
-    places = top_of_all(torch.randn(4, 700), shift, 5)[1]
-    assert (places[0] < 700).all()
-    assert (places[1] >= 700).all()
+    beam = top_of_all(torch.randn(4, 700), shift, 5)[2]
+    assert beam.tolist() == [[0] * 5, [1] * 5]
 
 
 @pytest.mark.parametrize("place", [0, 63, 64, 639, 640, 699])

@@ -11,8 +11,8 @@ from torch.nn.functional import pad
 from regard.base.errors import ConfigError, check_at_least
 from regard.data.subwords import BOS, EOS
 from regard.decoding.hypothesis import Hypothesis, hypothesis
-from regard.decoding.rules import Offer
 from regard.decoding.strategy import Strategy, Task, check_numbers
+from regard.decoding.top import starts
 from regard.decoding.trace import DROPPED, Trace
 from regard.decoding.walk import LEAVE
 
@@ -65,7 +65,29 @@ class _Candidates:
     value: Float[Tensor, "sentences candidates"]
     token: Int[Tensor, "sentences candidates"]
     parent: Int[Tensor, "sentences candidates"]
-    finished: Bool[Tensor, "sentences candidates"]
+    ends: Bool[Tensor, "sentences candidates"]
+
+    def finished(self, size: int) -> Bool[Tensor, "sentences candidates"]:
+        """Those that end among the first `size`."""
+        finished = self.ends & (self.score > -torch.inf)
+        finished[:, size:] = False
+        return finished
+
+    def going_on(self, width: int, some_end: bool) -> "tuple[_Candidates, Int[Tensor, 'sentences width']]":
+        """The first that do not end, and which they are; filled up with such as do not exist."""
+        columns = self.score, self.value, self.token, self.parent, self.ends
+        if not some_end and width <= self.score.shape[1]:
+            pick = starts(width, 1, self.score.device)[:, 0].expand(len(self.score), -1)
+            return _Candidates(*(column[:, :width] for column in columns)), pick
+        score, pick = self.score.masked_fill(self.ends, -torch.inf).topk(min(width, self.score.shape[1]))
+        missing = width - score.shape[1]
+        score, pick = pad(score, (0, missing), value=-torch.inf), pad(pick, (0, missing))
+        return _Candidates(score, *(column.gather(1, pick) for column in columns[1:])), pick
+
+    def keep(self, sentences: Int[Tensor, "kept"]) -> "_Candidates":
+        """Those of some of the sentences."""
+        columns = self.score, self.value, self.token, self.parent, self.ends
+        return _Candidates(*(column[sentences] for column in columns))
 
 
 class _Search:
@@ -81,38 +103,29 @@ class _Search:
         self.values = torch.empty(count, 1, 0, device=device)
         self.last = torch.full((count, 1), BOS, device=device)
         self.finished: list[list[Hypothesis]] = [[] for _ in range(count)]
-        self.ended = torch.zeros(count, device=device)
-        self.worst = torch.full((count,), -torch.inf, device=device)
+        self.bar = torch.full((count,), -torch.inf, device=device)
+        """what a sentence's hypotheses must still be able to rank above; ∞ when enough are finished"""
         self.ceiling = (self.rules.most + 1) ** beam.length_penalty
         self.narrow = self.rules.shared
 
     def step(self) -> None:
         """One more token for every hypothesis."""
         logits, norm, self.states = self.task.scorer.step(self.last.flatten(), self.states)
-        candidates = self._candidates(self.rules.offer(logits, norm, self.tokens))
-        if candidates.finished.any():
+        best = self.rules.offer(logits, norm, self.tokens).best(self.score, 2 * self.beam.size)
+        candidates = _Candidates(*best, ends=best[2] == EOS)
+        some_end = bool(candidates.ends.any())
+        if some_end:
             self._finish(candidates)
-        alive = candidates.score.masked_fill(candidates.token == EOS, -torch.inf)
         # As long as the next token is forced for all sentences, one hypothesis is all there is.
         width = 1 if self.tokens.shape[2] < self.narrow else self.beam.size
-        score, pick = alive.topk(min(width, alive.shape[1]))
-        missing = width - score.shape[1]
-        score, pick = pad(score, (0, missing), value=-torch.inf), pad(pick, (0, missing))
+        chosen, pick = candidates.going_on(width, some_end)
         if self.task.trace is not None:
-            _note(self.task.trace, self.sentences, candidates, score, pick)
-        best = score[:, 0]
-        done = (self.ended >= self.beam.enough) | (best / self.ceiling <= self.worst) | ~(best > -torch.inf)
-        self._advance(candidates, score.masked_fill(done[:, None], -torch.inf), pick, done)
-
-    def _candidates(self, offer: Offer) -> _Candidates:
-        score, value, token, parent = offer.best(self.score, 2 * self.beam.size)
-        finished = (token == EOS) & (score > -torch.inf)
-        finished[:, self.beam.size :] = False
-        return _Candidates(score, value, token, parent, finished)
+            _note(self.task.trace, self.sentences, candidates, candidates.finished(self.beam.size), chosen.score, pick)
+        self._advance(chosen, done=~(chosen.score[:, 0] / self.ceiling > self.bar))
 
     def _finish(self, candidates: _Candidates) -> None:
         """Put the hypotheses that end here aside."""
-        row, column = candidates.finished.nonzero(as_tuple=True)
+        row, column = candidates.finished(self.beam.size).nonzero(as_tuple=True)
         parent = candidates.parent[row, column]
         penalty = float(self.tokens.shape[2] + 1) ** self.beam.length_penalty
         values = torch.cat([self.values[row, parent], candidates.value[row, column, None]], 1)
@@ -120,45 +133,47 @@ class _Search:
         columns = (sentences, self.tokens[row, parent], values, score, score / penalty, most)
         for sentence, *parts in zip(*(tensor.tolist() for tensor in columns), strict=True):
             self.finished[sentence].append(hypothesis(*parts))
-        self.ended += candidates.finished.sum(1)
-        for at in set(row.tolist()):
-            ranks = sorted((one.rank for one in self.finished[int(self.sentences[at])]), reverse=True)
-            if len(ranks) >= self.beam.n_best:
-                self.worst[at] = ranks[self.beam.n_best - 1]
+        for at, sentence in {*zip(row.tolist(), sentences.tolist(), strict=True)}:
+            ranks = sorted((one.rank for one in self.finished[sentence]), reverse=True)
+            if len(ranks) >= self.beam.enough:
+                self.bar[at] = torch.inf
+            elif len(ranks) >= self.beam.n_best:
+                self.bar[at] = ranks[self.beam.n_best - 1]
 
-    def _advance(self, candidates: _Candidates, score: Tensor, pick: Tensor, done: Tensor) -> None:
-        """Go on with the picked candidates; sentences that are done leave, once they are a part worth the copying."""
-        parent, self.last, value = (x.gather(1, pick) for x in (candidates.parent, candidates.token, candidates.value))
-        self.score, over = score, int(done.sum())
-        if over and (over == len(done) or over * LEAVE >= len(done)):
+    def _advance(self, chosen: _Candidates, done: Bool[Tensor, "sentences"]) -> None:
+        """Go on with the chosen ones; sentences that are done leave, once they are a part worth the copying."""
+        over = int(done.sum())
+        if over == len(done) or over * LEAVE >= len(done):
             stay = (~done).nonzero()[:, 0]
-            parent, value = parent[stay], value[stay]
+            chosen = chosen.keep(stay)
             self._keep(stay)
-        index = parent[:, :, None].expand(-1, -1, self.tokens.shape[2])
-        if len(parent):
-            self._follow(parent, beams=self.tokens.shape[1])
-        self.tokens = torch.cat([self.tokens.gather(1, index), self.last[:, :, None]], 2)
-        self.values = torch.cat([self.values.gather(1, index), value[:, :, None]], 2)
+        elif over:
+            chosen.score[done] = -torch.inf
+        if len(self.sentences):
+            self._follow(chosen.parent, beams=self.tokens.shape[1])
+        index = chosen.parent[:, :, None].expand(-1, -1, self.tokens.shape[2])
+        self.score, self.last = chosen.score, chosen.token
+        self.tokens = torch.cat([self.tokens.gather(1, index), chosen.token[:, :, None]], 2)
+        self.values = torch.cat([self.values.gather(1, index), chosen.value[:, :, None]], 2)
 
     def _follow(self, parent: Int[Tensor, "sentences beams"], beams: int) -> None:
         """Let every hypothesis have the state of the one that it continues."""
         if beams < parent.shape[1]:
             self.states = self.states.spread(parent.shape[1])
-            return
-        own = torch.arange(beams, device=parent.device)
-        if not torch.equal(parent, own.expand_as(parent)):
-            first = torch.arange(len(parent), device=parent.device)[:, None] * beams
-            self.states = self.states.reorder((first + parent).flatten())
+        else:
+            self.states = self.states.reorder((parent + starts(len(parent), beams, parent.device)).flatten())
 
     def _keep(self, stay: Int[Tensor, "kept"]) -> None:
-        names = ("sentences", "score", "last", "tokens", "values", "ended", "worst", "ceiling")
+        names = ("sentences", "tokens", "values", "bar", "ceiling")
         for name in names:
             setattr(self, name, getattr(self, name)[stay])
         if len(stay):
             self.rules, self.states = self.rules.keep(stay), self.states.keep(stay)
 
 
-def _note(trace: Trace, sentences: Tensor, candidates: _Candidates, score: Tensor, pick: Tensor) -> None:
+def _note(
+    trace: Trace, sentences: Tensor, candidates: _Candidates, finished: Tensor, score: Tensor, pick: Tensor
+) -> None:
     """Take down the candidates, and which of them go on as which hypothesis."""
     goes_on = score > -torch.inf
     number = torch.arange(pick.shape[1], device=pick.device).expand_as(pick)
@@ -171,6 +186,6 @@ def _note(trace: Trace, sentences: Tensor, candidates: _Candidates, score: Tenso
         candidates.token,
         candidates.value,
         candidates.score,
-        candidates.finished,
+        finished,
         becomes,
     )
