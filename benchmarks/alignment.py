@@ -92,6 +92,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data", type=Path, required=True, help="the folder that holds czenali and multi30k")
     parser.add_argument("--work", type=Path, required=True, help="where everything is kept")
+    parser.add_argument("--kinds", nargs="+", choices=GUIDES, default=list(GUIDES), help="which models to train")
     parser.add_argument("--steps", type=int, default=3000, help="of each unaided training")
     parser.add_argument("--guided-steps", type=int, default=9000, help="of each guided one, which are smaller")
     parser.add_argument("--threads", type=int, default=1, help="of each training; two run side by side")
@@ -100,7 +101,8 @@ def main() -> None:
     options.work.mkdir(parents=True, exist_ok=True)
     gold = prepare(options.data, options.work)
     rows = [row for name, letters in TEACHERS.items() for row in eflomal_rows(options.work, name, letters, gold)]
-    for kind, guide in (("eflomal", eflomal_guide), ("unaided", None), ("own", own_guide)):
+    for kind in options.kinds:
+        guide = GUIDES[kind]
         if guide is not None:
             guide(options.work)
         train(options.work, kind, options.guided_steps if guide else options.steps, guide is not None, options.threads)
@@ -206,6 +208,10 @@ def own_guide(work: Path) -> None:
     """The links of the unaided models to learn from."""
     if not (work / "own.backward.links").exists():
         _write_guide(work, "own", *both_ways(work, "unaided", *(_text(work, side) for side in SIDES)))
+
+
+GUIDES = {"eflomal": eflomal_guide, "unaided": None, "own": own_guide}
+"""what models are guided by, in the order of training: the last learn from those before them"""
 
 
 def translator(path: Path) -> Translator:

@@ -21,7 +21,7 @@ def shortlist(
     model: Annotated[Path, typer.Argument(help="A model file or run folder; the list is written into it.")],
     files: Annotated[list[Path], typer.Argument(help="Source and target, or one file of pairs; the training data.")],
     top: Annotated[int, typer.Option(min=1, help="How many translations of each token.")] = 10,
-    frequent: Annotated[int, typer.Option(min=0, help="How many frequent tokens are always scored.")] = 500,
+    frequent: Annotated[int, typer.Option(min=0, help="How many frequent tokens are always scored.")] = 1500,
     lines: Annotated[int, typer.Option(min=1, help="How many pairs to learn from, at most.")] = 300_000,
 ) -> None:
     """Learn which tokens may translate which, so that `regard translate --shortlist` scores those alone.

@@ -1,7 +1,7 @@
 """The words that may come up in a translation, so that the others need not be scored.
 
 A source token has a few likely translations; a sentence's shortlist is those of all its tokens, and the words that are
-frequent everywhere. The output layer then scores hundreds of words instead of thousands. L'Hostis, Grangier and Auli,
+frequent everywhere. The output layer then scores a small part of the vocabulary. L'Hostis, Grangier and Auli,
 2016, https://arxiv.org/abs/1610.00072.
 
 What a sentence gets does not depend on its company. Probabilities are spread over the list alone.
@@ -38,7 +38,7 @@ class Shortlist:
 
     @classmethod
     def learn(
-        cls, pairs: Sequence[TokenPair], source_size: int, target_size: int, *, top: int = 10, frequent: int = 500
+        cls, pairs: Sequence[TokenPair], source_size: int, target_size: int, *, top: int = 10, frequent: int = 1500
     ) -> Self:
         """From pairs of sentences as tokens, with `</s>` at the end of each."""
         counts = np.bincount(np.concatenate([np.asarray(y, dtype=np.int64) for _, y in pairs]), minlength=target_size)
