@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from math import ceil
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -57,8 +58,7 @@ class Beam(Strategy):
         return check_numbers([sorted(found, key=lambda one: -one.rank)[: self.n_best] for found in search.finished])
 
 
-@dataclass(frozen=True)
-class _Candidates:
+class _Candidates(NamedTuple):
     """The best continuations of each sentence's hypotheses, the best first."""
 
     score: Float[Tensor, "sentences candidates"]
@@ -75,19 +75,17 @@ class _Candidates:
 
     def going_on(self, width: int, some_end: bool) -> "tuple[_Candidates, Int[Tensor, 'sentences width']]":
         """The first that do not end, and which they are; filled up with such as do not exist."""
-        columns = self.score, self.value, self.token, self.parent, self.ends
         if not some_end and width <= self.score.shape[1]:
             pick = starts(width, 1, self.score.device)[:, 0].expand(len(self.score), -1)
-            return _Candidates(*(column[:, :width] for column in columns)), pick
+            return _Candidates(*(column[:, :width] for column in self)), pick
         score, pick = self.score.masked_fill(self.ends, -torch.inf).topk(min(width, self.score.shape[1]))
         missing = width - score.shape[1]
         score, pick = pad(score, (0, missing), value=-torch.inf), pad(pick, (0, missing))
-        return _Candidates(score, *(column.gather(1, pick) for column in columns[1:])), pick
+        return _Candidates(score, *(column.gather(1, pick) for column in self[1:])), pick
 
     def keep(self, sentences: Int[Tensor, "kept"]) -> "_Candidates":
         """Those of some of the sentences."""
-        columns = self.score, self.value, self.token, self.parent, self.ends
-        return _Candidates(*(column[sentences] for column in columns))
+        return _Candidates(*(column[sentences] for column in self))
 
 
 class _Search:
@@ -164,8 +162,7 @@ class _Search:
             self.states = self.states.reorder((parent + starts(len(parent), beams, parent.device)).flatten())
 
     def _keep(self, stay: Int[Tensor, "kept"]) -> None:
-        names = ("sentences", "tokens", "values", "bar", "ceiling")
-        for name in names:
+        for name in ("sentences", "tokens", "values", "bar", "ceiling"):
             setattr(self, name, getattr(self, name)[stay])
         if len(stay):
             self.rules, self.states = self.rules.keep(stay), self.states.keep(stay)
