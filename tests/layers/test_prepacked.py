@@ -4,7 +4,6 @@ import pytest
 import torch
 from torch import nn
 
-from regard.layers.int8 import Int8Linear
 from regard.layers.prepacked import Prepacked, fits
 
 
@@ -29,16 +28,3 @@ def test_other_numbers_than_float32_are_left_to_torch() -> None:
     assert not fits(linear)
     with torch.inference_mode():
         assert linear(torch.ones(2, 8, dtype=torch.float64)).dtype == torch.float64
-
-
-@pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("made_of", [Prepacked, Int8Linear])
-def test_outputs_are_filled_up_to_whole_chunks(made_of: type[Prepacked | Int8Linear], bias: bool) -> None:
-    linear, x = nn.Linear(16, 100, bias), torch.randn(2, 3, 16)
-    ours = made_of(linear)
-    with torch.inference_mode():
-        filled = ours.in_chunks(x)
-        assert filled.shape == (2, 3, 128)
-        assert torch.equal(filled[..., :100], ours(x))
-        assert (filled[..., 100:] == -torch.inf).all()
-        assert made_of(nn.Linear(16, 128, bias)).in_chunks(x).isfinite().all()
