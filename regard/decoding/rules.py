@@ -151,7 +151,7 @@ class Offer:
         return chosen, value - self.norm
 
 
-def filled(rows: Sequence[Sequence[int]], device: torch.device) -> Int[Tensor, "sentences prefix"]:
+def forced_tokens(rows: Sequence[Sequence[int]], device: torch.device) -> Int[Tensor, "sentences prefix"]:
     """Prefixes side by side, filled up with FREE."""
     width = max(map(len, rows))
     return torch.tensor([[*row, *[FREE] * (width - len(row))] for row in rows], dtype=torch.long, device=device).view(

@@ -15,7 +15,7 @@ from regard.base.catalog import Catalog
 from regard.base.errors import ConfigError, RegardError, check_at_least
 from regard.data.subwords import BOS, EOS, PAD, UNK
 from regard.decoding.hypothesis import Hypothesis
-from regard.decoding.rules import Rules, filled
+from regard.decoding.rules import Rules, forced_tokens
 from regard.decoding.scorer import Scorer, States
 from regard.decoding.trace import Trace
 
@@ -80,7 +80,7 @@ class Strategy(ABC):
         return Rules(
             suppress=torch.tensor(self.suppress, dtype=torch.long, device=device),
             no_repeat_ngram=self.no_repeat_ngram,
-            forced=filled(prefixes, device),
+            forced=forced_tokens(prefixes, device),
             least=given + self.min_length if self.min_length else torch.zeros_like(given),
             most=given + room,
         )

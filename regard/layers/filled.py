@@ -20,3 +20,8 @@ def filled(linear: nn.Linear) -> tuple[Tensor, Tensor | None]:
         return weight, bias
     bias = weight.new_zeros(len(weight)) if bias is None else bias
     return pad(weight, (0, 0, 0, more)), pad(bias, (0, more), value=-torch.inf)
+
+
+def trimmed(made: Tensor, size: int) -> Tensor:
+    """Such outputs without what they were filled up with."""
+    return made if made.shape[-1] == size else made[..., :size].contiguous()

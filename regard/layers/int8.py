@@ -10,7 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.base.errors import UsageError
-from regard.layers.filled import filled
+from regard.layers.filled import filled, trimmed
 
 _LARGEST = 127
 _LARGEST_WEIGHT = 63
@@ -37,8 +37,7 @@ class Int8Linear(nn.Linear):
 
     def forward(self, input: Tensor) -> Tensor:  # noqa: A002  as torch calls it
         """The formula."""
-        made = self.in_chunks(input)
-        return made if made.shape[-1] == self.out_features else made[..., : self.out_features].contiguous()
+        return trimmed(self.in_chunks(input), self.out_features)
 
     def in_chunks(self, input: Tensor) -> Tensor:  # noqa: A002
         """The same filled up with -∞."""

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from regard.layers.filled import filled
+from regard.layers.filled import filled, trimmed
 
 
 class Prepacked(nn.Linear):
@@ -24,8 +24,7 @@ class Prepacked(nn.Linear):
 
     def forward(self, input: Tensor) -> Tensor:  # noqa: A002  as torch calls it
         """The formula."""
-        made = self.in_chunks(input)
-        return made if made.shape[-1] == self.out_features else made[..., : self.out_features].contiguous()
+        return trimmed(self.in_chunks(input), self.out_features)
 
     def in_chunks(self, input: Tensor) -> Tensor:  # noqa: A002
         """The same filled up with -∞, where W is laid out for it."""

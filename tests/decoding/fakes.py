@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.data.subwords import EOS
-from regard.decoding.rules import Rules, filled
+from regard.decoding.rules import Rules, forced_tokens
 from regard.models.model import Model, State
 
 
@@ -88,7 +88,7 @@ def rules(**changes: object) -> Rules:
     free = Rules(
         suppress=torch.zeros(0, dtype=torch.long),
         no_repeat_ngram=0,
-        forced=filled([(), ()], torch.device("cpu")),
+        forced=forced_tokens([(), ()], torch.device("cpu")),
         least=torch.zeros(2, dtype=torch.long),
         most=torch.full((2,), 100),
     )

@@ -1,7 +1,7 @@
 import torch
 
 from regard.data.subwords import EOS
-from regard.decoding.rules import FREE, filled
+from regard.decoding.rules import FREE, forced_tokens
 from tests.decoding.fakes import rules
 
 CPU = torch.device("cpu")
@@ -41,7 +41,7 @@ def test_a_prefix_is_forced_with_its_own_score_even_if_suppressed() -> None:
     logits = torch.randn(2, 6)
     norm = logits.logsumexp(-1)
     expected = (logits - norm[:, None])[0, 4]
-    forcing = rules(forced=filled([(5, 4), (5,)], CPU), suppress=torch.tensor([4]))
+    forcing = rules(forced=forced_tokens([(5, 4), (5,)], CPU), suppress=torch.tensor([4]))
     offer = forcing.offer(logits.clone(), norm, history([5], [5]))
     token, value = offer.settle(torch.tensor([1, 1]))
     assert token.tolist() == [4, 1]
@@ -68,9 +68,9 @@ def test_where_nothing_is_allowed_the_output_ends() -> None:
 
 
 def test_filled_prefixes_are_numbers_even_when_empty() -> None:
-    assert filled([(), ()], CPU).shape == (2, 0)
-    assert filled([(), ()], CPU).dtype == torch.long
-    assert filled([(7,), (8, 9)], CPU).tolist() == [[7, FREE], [8, 9]]
+    assert forced_tokens([(), ()], CPU).shape == (2, 0)
+    assert forced_tokens([(), ()], CPU).dtype == torch.long
+    assert forced_tokens([(7,), (8, 9)], CPU).tolist() == [[7, FREE], [8, 9]]
 
 
 def test_the_best_of_a_sentence_are_those_of_all_its_beams() -> None:
