@@ -1,5 +1,6 @@
 """Which settings suit a corpus: from a look at its lines, with the reasons in words."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -8,6 +9,8 @@ from regard.base.errors import RegardError
 from regard.data.corpus import Corpus, Counts
 
 _LOOKED_AT = 100_000
+_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]")
+"""letters of Thai, Lao, Burmese, Khmer, Japanese and Chinese, which put no spaces between words"""
 
 
 @dataclass(frozen=True)
@@ -17,7 +20,7 @@ class Look:
     lines: int
     sides: int
     words: float
-    """in a line, the mean over all sides"""
+    """in a line, the mean over all sides; without spaces, two letters count as a word"""
     characters: float
     different_words: int
     """among the lines that were looked at"""
@@ -49,7 +52,7 @@ def look_at(corpus: Corpus) -> Look:
     for row in islice(rows, _LOOKED_AT):
         for text in row:
             parts = text.split()
-            words += len(parts)
+            words += max(len(parts), len(_UNSPACED.findall(text)) // 2)
             characters += len(text)
             different.update(parts)
             seen += 1
@@ -77,7 +80,7 @@ def advise(look: Look, model: str | None, preset: str | None) -> Advice:
     epoch = max(1, round(look.lines * _tokens_per_line(look, subwords) / tokens))
     steps = _between(1_000, epoch * 25, 100_000)
     if subwords == "character":
-        steps = _between(400, epoch * 12, 20_000)
+        steps = _between(1_500, epoch * 12, 20_000)
     named = model or chosen
     sized = preset or (size_name if named == chosen else "small" if named == "seq2seq" else "tiny")
     rate = 4e-3 if (named, sized) == ("transformer", "tiny") else 2e-3 if named == "seq2seq" else 1e-3

@@ -21,6 +21,17 @@ def test_a_corpus_is_looked_at_as_a_whole(tmp_path: Path) -> None:
     assert look_at(open_corpus(tmp_path / "a.tsv")) == Look(2, 2, 9 / 4, (3 + 7 + 1 + 3) / 4, 7)
 
 
+@pytest.mark.parametrize(
+    "text", ["昨日田中さんは新しい本を買いました。", "他昨天在图书馆看了一本很有意思的书。", "เมื่อวานฉันไปตลาดกับแม่"]
+)
+def test_sentences_without_spaces_are_no_single_words(tmp_path: Path, text: str) -> None:
+    look = look_at(
+        open_corpus(toy.write(tmp_path / "a.tsv", [f"{text}\tI went to the market with her yesterday ."] * 3))
+    )
+    assert look.words >= 7
+    assert advise(look, None, None).model == "transformer"
+
+
 def test_a_corpus_without_text_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RegardError, match="no line has text on every side"):
         look_at(open_corpus(toy.write(tmp_path / "a.tsv", ["\t", "a\t"])))
@@ -62,6 +73,7 @@ def test_what_is_asked_for_is_taken() -> None:
 def test_numbers_are_in_proportion(look: Look, lines: int) -> None:
     advice: Advice = advise(replace(look, lines=lines), None, None)
     assert 0 < advice.warmup < advice.steps
+    assert advice.steps >= 1_000  # few lines are read more often
     assert 5 <= advice.steps / advice.validate_every <= 60
     assert 1_000 <= advice.size <= 16_000
     assert 1e-4 < advice.rate < 1e-2
