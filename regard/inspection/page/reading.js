@@ -15,18 +15,22 @@ export function fittingGrain(explanation) {
 /** What is shown one by one on a side: { text, gap, word, part, tokens }; `gap` where a space stands before. */
 export function unitsOf(explanation, side, grain) {
   const units = [];
-  const last = { word: null };
+  const last = { word: null, gap: false };
   explanation.parts.forEach((part, partNumber) => {
     part[side].forEach((token, number) => {
       if (token.word === null) return;
       const same = token.word === last.word;
-      last.word = token.word;
+      const gap = last.gap || !same;
+      Object.assign(last, { word: token.word, gap: false });
       if (same && grain === "words") {
         units.at(-1).tokens.push(number);
       } else {
         const text = grain === "words" ? explanation[side].words[token.word] : token.text;
-        if (grain === "tokens" && text === "␣") return;
-        units.push({ text, gap: !same, word: token.word, part: partNumber, tokens: [number] });
+        if (grain === "tokens" && text === "␣") {
+          last.gap = gap; // a space that is a token of its own stands before what comes next
+          return;
+        }
+        units.push({ text, gap, word: token.word, part: partNumber, tokens: [number] });
       }
     });
   });
