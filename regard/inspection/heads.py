@@ -4,7 +4,7 @@
 |---|---|
 | gold links | 1 - AER of its links |
 | a reverse model | 2 |F ∩ B| / (|F| + |B|) of its links F and the links B of the best-fitting candidate of the other |
-| nothing | 1 - AER against links that the words of the text support by themselves (`regard.data.lexical`) |
+| nothing | 1 - AER against links that words, or tokens, of the text support by themselves (`regard.data.lexical`) |
 
 Agreement of both directions: Chen et al., 2020, https://arxiv.org/abs/2004.14837
 """
@@ -21,15 +21,21 @@ from regard.data.links import Gold, Point
 from regard.data.subwords import words
 from regard.decoding.translator import Pair, Translator
 from regard.inspection.head_choice import HeadChoice, source_attentions
-from regard.inspection.word_weights import Weights, make_pairs, word_weights
+from regard.inspection.word_weights import Grain, Weights, linked, make_pairs, word_weights
 from regard.models.model import Model
 
 GOLD, BOTH_WAYS, WORDS = "gold links", "agreement of both directions", "agreement with words that occur together"
+TOKENS = "agreement with tokens that occur together"
 _LONGEST = 100
 """words on a side; longer pairs would take most of the time and say no more"""
 _MOST_CELLS = 3_000_000
 """pairs of words that co-occurrence is counted over"""
 
+_FINE = 3
+"""tokens in a word, in the mean, from which on words say little: in text without spaces, in models of letters"""
+
+Row = tuple[list[str], list[str]]
+"""what is linked of a pair: words, or tokens"""
 Pointers = NDArray[np.int64]
 """[candidates, target words of all pairs]: the source word that each looked at most, counted over all pairs, or -1"""
 
@@ -90,17 +96,20 @@ def rank_heads(
         raise UsageError(f"heads: no pair has text on both sides and at most {_LONGEST} words on each")
     chosen = _evenly(kept, most)
     read, said = [sources[at] for at in chosen], [targets[at] for at in chosen]
-    tried = candidates(translator.models[0])
-    pointers = _pointers(translator, make_pairs(translator, read, said), tried)
+    tried, pairs = candidates(translator.models[0]), make_pairs(translator, read, said)
+    grain: Grain = "words" if gold is not None or reverse is not None else _grain(translator, pairs)
+    pointers = _pointers(translator, pairs, tried, grain)
+    rows = [linked(translator, pair, grain) for pair in pairs]
     if gold is not None:
-        scores, measure = _by_gold(pointers, read, said, [gold[at] for at in chosen]), GOLD
+        scores, measure = _by_gold(pointers, rows, [gold[at] for at in chosen]), GOLD
     elif reverse is not None:
         turned = make_pairs(reverse, said, read)
         scores, measure = _by_reverse(pointers, _pointers(reverse, turned, candidates(reverse.models[0]))), BOTH_WAYS
     else:
         more = sorted(set(_evenly(kept, 10 * most)) - set(chosen))
-        supported = _supported(sources, targets, chosen, more)
-        scores, measure = _by_gold(pointers, read, said, supported), WORDS
+        further = make_pairs(translator, [sources[at] for at in more], [targets[at] for at in more])
+        supported = _supported(rows, [linked(translator, pair, grain) for pair in further])
+        scores, measure = _by_gold(pointers, rows, supported), WORDS if grain == "words" else TOKENS
     measured = [
         replace(choice, measure=measure, score=round(float(score), 4))
         for choice, score in zip(tried, scores, strict=True)
@@ -119,19 +128,30 @@ def _evenly(numbers: list[int], most: int) -> list[int]:
     return [numbers[at * len(numbers) // most] for at in range(most)]
 
 
-def _pointers(translator: Translator, pairs: Sequence[Pair], tried: Sequence[HeadChoice]) -> Pointers:
+def _grain(translator: Translator, pairs: Sequence[Pair]) -> Grain:
+    """Tokens where words have many of them, on either side."""
+    coarse, fine = (
+        [sum(map(len, side)) for side in zip(*(linked(translator, pair, grain) for pair in pairs), strict=True)]
+        for grain in ("words", "tokens")
+    )
+    return "tokens" if any(one > _FINE * other for one, other in zip(fine, coarse, strict=True)) else "words"
+
+
+def _pointers(
+    translator: Translator, pairs: Sequence[Pair], tried: Sequence[HeadChoice], grain: Grain = "words"
+) -> Pointers:
     found, start = [], 0
-    for own, pair in zip(word_weights(translator, pairs, tried), pairs, strict=True):
+    for own in word_weights(translator, pairs, tried, grain=grain):
         found.append(np.where(own.max(2) > 0, own.argmax(2) + start, -1))
-        start += len(words(pair.source))
+        start += own.shape[2]
     return np.concatenate(found, axis=1)
 
 
-def _by_gold(pointers: Pointers, sources: Sequence[str], targets: Sequence[str], gold: Sequence[Gold]) -> list[float]:
+def _by_gold(pointers: Pointers, rows: Sequence[Row], gold: Sequence[Gold]) -> list[float]:
     """1 - AER of each candidate."""
-    total = sum(len(words(target)) for target in targets)
-    sure = _keys([own.sure for own in gold], sources, targets, total)
-    possible = _keys([own.possible for own in gold], sources, targets, total)
+    total = sum(len(target) for _, target in rows)
+    sure = _keys([own.sure for own in gold], rows, total)
+    possible = _keys([own.possible for own in gold], rows, total)
     scores = []
     for row in pointers:
         links = (row * total + np.arange(total))[row >= 0]
@@ -140,12 +160,12 @@ def _by_gold(pointers: Pointers, sources: Sequence[str], targets: Sequence[str],
     return scores
 
 
-def _keys(points: Sequence[frozenset[Point]], sources: Sequence[str], targets: Sequence[str], total: int) -> Pointers:
+def _keys(points: Sequence[frozenset[Point]], rows: Sequence[Row], total: int) -> Pointers:
     """Links as one number each: source word times the count of all target words, plus target word."""
     keys, source_start, target_start = [], 0, 0
-    for own, source, target in zip(points, sources, targets, strict=True):
+    for own, (source, target) in zip(points, rows, strict=True):
         keys += [(source_start + one) * total + target_start + other for one, other in own]
-        source_start, target_start = source_start + len(words(source)), target_start + len(words(target))
+        source_start, target_start = source_start + len(source), target_start + len(target)
     return np.array(keys, dtype=np.int64)
 
 
@@ -160,17 +180,11 @@ def _by_reverse(forward: Pointers, backward: Pointers) -> list[float]:
     return scores
 
 
-def _supported(sources: Sequence[str], targets: Sequence[str], chosen: list[int], more: list[int]) -> list[Gold]:
+def _supported(chosen: list[Row], more: list[Row]) -> list[Gold]:
     """What the words of the chosen pairs support, counted in as many further pairs as there is time for."""
-    rows: list[tuple[list[str], list[str]]] = []
-    cells = 0
-    for at in [*chosen, *more]:
-        pair = words(sources[at]), words(targets[at])
-        cells += len(pair[0]) * len(pair[1])
-        if len(rows) >= len(chosen) and cells > _MOST_CELLS:
-            break
-        rows.append(pair)
-    return lexical_links(rows)[: len(chosen)]
+    cells = np.cumsum([len(source) * len(target) for source, target in [*chosen, *more]])
+    enough = max(len(chosen), int(np.searchsorted(cells, _MOST_CELLS, "right")))
+    return lexical_links([*chosen, *more][:enough])[: len(chosen)]
 
 
 def _in_order(layer: str) -> list[tuple[int, str]]:

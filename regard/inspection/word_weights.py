@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
+from typing import Literal
 
 import numpy as np
 import torch
@@ -11,7 +12,7 @@ from torch import Tensor
 
 from regard.base.errors import UsageError
 from regard.data.batch import Batch, collate
-from regard.data.subwords import EOS, words
+from regard.data.subwords import EOS, Subwords, words
 from regard.data.word_numbers import word_numbers
 from regard.decoding.batching import in_batches
 from regard.decoding.scorer import evaluating
@@ -21,6 +22,8 @@ from regard.inspection.record import attention_layers, record
 from regard.models.model import Model
 
 Weights = NDArray[np.float32]
+Grain = Literal["words", "tokens"]
+"""what is linked: words, or each token by itself, which is all there is in a text without spaces"""
 
 
 def make_pairs(translator: Translator, sources: Sequence[str], targets: Sequence[str]) -> list[Pair]:
@@ -31,26 +34,44 @@ def make_pairs(translator: Translator, sources: Sequence[str], targets: Sequence
 
 
 def word_weights(
-    translator: Translator, pairs: Sequence[Pair], choices: Sequence[HeadChoice], batch_tokens: int = 1024
+    translator: Translator,
+    pairs: Sequence[Pair],
+    choices: Sequence[HeadChoice],
+    batch_tokens: int = 1024,
+    grain: Grain = "words",
 ) -> list[Weights]:
     """For each pair how much each target word looked at each source word, [choices, target words, source words].
 
     The weights of the source tokens of a word are summed and those of its target tokens averaged. What went to `</s>`
-    belongs to no word, so the weights of a target word sum to at most 1. Only the chosen heads are recorded.
+    belongs to no word, so the weights of a target word sum to at most 1. Only the chosen heads are recorded. Where the
+    grain is tokens, every token counts as a word.
     """
     model = translator.models[0]
 
+    def numbers(subwords: Subwords, text: str, ids: Sequence[int]) -> NDArray[np.int64]:
+        return word_numbers(subwords, text, ids) if grain == "words" else np.arange(len(ids))
+
     def work(some: list[Pair]) -> list[Weights]:
         batch = collate(*([np.array([*ids, EOS]) for ids in side] for side in zip(*map(_ids, some), strict=True)))
-        sources = [word_numbers(translator.source, pair.source, pair.source_ids) for pair in some]
-        targets = [word_numbers(translator.target, pair.target, pair.target_ids) for pair in some]
+        sources = [numbers(translator.source, pair.source, pair.source_ids) for pair in some]
+        targets = [numbers(translator.target, pair.target, pair.target_ids) for pair in some]
         seen = _seen(model, batch.to(next(model.parameters()).device), choices).cpu()
         merged = merge(seen, _padded(sources, batch.source.shape[1]), _padded(targets, seen.shape[2])).numpy()
-        sizes = [(len(words(pair.target)), len(words(pair.source))) for pair in some]
+        sizes = [tuple(map(len, linked(translator, pair, grain)))[::-1] for pair in some]
         return [own[:, :rows, :columns] for own, (rows, columns) in zip(merged, sizes, strict=True)]
 
     lengths = [max(len(pair.source_ids), len(pair.target_ids)) + 1 for pair in pairs]
     return in_batches(pairs, lengths, work, batch_tokens)
+
+
+def linked(translator: Translator, pair: Pair, grain: Grain = "words") -> tuple[list[str], list[str]]:
+    """What is linked on each side of a pair."""
+    if grain == "words":
+        return words(pair.source), words(pair.target)
+    return (
+        [translator.source.pieces[number] for number in pair.source_ids],
+        [translator.target.pieces[number] for number in pair.target_ids],
+    )
 
 
 def merge(

@@ -7,12 +7,14 @@ from regard.attention.normalizers.softmax import Softmax
 from regard.attention.part import Sizes
 from regard.attention.reading import Reading
 from regard.attention.scores.dot import Dot
-from regard.data.subwords import SubwordPair, Subwords
+from regard.data.subwords import MARK, SubwordPair, Subwords
 from regard.data.vocabulary import SubwordSettings, train
 from regard.decoding.translator import Translator
 from regard.models.model import Model
 
 WORDS = {"the": "das", "dog": "hund", "cat": "katze", "sees": "sieht", "big": "grosse", "house": "haus", "and": "und"}
+LETTERS = {"犬": "D", "猫": "C", "家": "H", "大": "B", "見": "S", "川": "R", "山": "M", "本": "K"}
+"""words of a text without spaces"""
 SHARPNESS = 12.0
 
 
@@ -38,8 +40,8 @@ class Knowing(Model):
         self.output = nn.Linear(1, len(target))
         table = torch.zeros(len(target), len(source))
         for one, other in dictionary.items():
-            for written in target.encode(other):
-                table[written, source.encode(one)] = 1.0
+            for written in spelled(target, other):
+                table[written, spelled(source, one)] = 1.0
         self.register_buffer("table", table)
 
     def hidden(self, source: Tensor, source_lengths: Tensor, target: Tensor, target_lengths: Tensor) -> Tensor:
@@ -59,30 +61,36 @@ class Knowing(Model):
         raise NotImplementedError
 
 
-def subwords(kind: str = "word") -> SubwordPair:
-    made = [
-        train([" ".join(side)], SubwordSettings(kind=kind, size=60, min_count=1)) for side in (WORDS, WORDS.values())
-    ]
+def spelled(subwords: Subwords, word: str) -> list[int]:
+    """The tokens of a word that are letters."""
+    return [number for number in subwords.encode(word) if subwords.pieces[number] != MARK]
+
+
+def subwords(kind: str = "word", dictionary: dict[str, str] = WORDS) -> SubwordPair:
+    sides = dictionary, dictionary.values()
+    made = [train([" ".join(side)], SubwordSettings(kind=kind, size=60, min_count=1)) for side in sides]
     return SubwordPair(*made)
 
 
-def knowing(kind: str = "word", *, turned: bool = False) -> Translator:
+def knowing(kind: str = "word", dictionary: dict[str, str] = WORDS, *, turned: bool = False) -> Translator:
     """A translator that knows the dictionary; `turned`, it translates the other way."""
-    pair = subwords(kind)
+    pair = subwords(kind, dictionary)
     source, target = (pair.target, pair.source) if turned else (pair.source, pair.target)
-    dictionary = {other: one for one, other in WORDS.items()} if turned else WORDS
+    dictionary = {other: one for one, other in dictionary.items()} if turned else dictionary
     return Translator(Knowing(source, target, dictionary).eval(), source, target)
 
 
-def pairs(count: int = 40) -> tuple[list[str], list[str], list[list[int]]]:
+def pairs(
+    count: int = 40, dictionary: dict[str, str] = WORDS, space: str = " "
+) -> tuple[list[str], list[str], list[list[int]]]:
     """Sources of different words, their translations with words in other places, and where each target word is from."""
     torch.manual_seed(5)
     sources, targets, orders = [], [], []
     for _ in range(count):
-        chosen = torch.randperm(len(WORDS))[: int(torch.randint(2, len(WORDS) + 1, ()))].tolist()
-        source = [list(WORDS)[at] for at in chosen]
+        chosen = torch.randperm(len(dictionary))[: int(torch.randint(2, len(dictionary) + 1, ()))].tolist()
+        source = [list(dictionary)[at] for at in chosen]
         order = torch.randperm(len(source)).tolist()
-        sources.append(" ".join(source))
-        targets.append(" ".join(WORDS[source[at]] for at in order))
+        sources.append(space.join(source))
+        targets.append(space.join(dictionary[source[at]] for at in order))
         orders.append(order)
     return sources, targets, orders

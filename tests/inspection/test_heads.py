@@ -6,8 +6,8 @@ import pytest
 from regard.base.errors import UsageError
 from regard.data.links import Gold, error_rates
 from regard.inspection.aligner import Aligner
-from regard.inspection.heads import BOTH_WAYS, GOLD, WORDS, candidates, rank_heads
-from tests.inspection.aligned import knowing, pairs
+from regard.inspection.heads import BOTH_WAYS, GOLD, TOKENS, WORDS, candidates, rank_heads
+from tests.inspection.aligned import LETTERS, knowing, pairs
 from tests.inspection.test_alignment import DESIGNS, TEXTS, translator
 
 RIGHT = {((("decoder.layers.1.cross", 1),), 0), ((("decoder.layers.0.cross", 1),), 1)}
@@ -76,6 +76,14 @@ def test_the_words_of_the_text_decide() -> None:
     assert (ranking.best.measure, ranking.pairs) == (WORDS, 50)
     assert ranking.best.score > 2 * ranking.choices[4].score
     assert ranking == rank_heads(knowing("bpe"), sources, targets, most=50)
+
+
+def test_the_tokens_decide_where_a_text_has_no_spaces() -> None:
+    sources, targets, _ = pairs(120, LETTERS, space="")
+    ranking = rank_heads(knowing("character", LETTERS), sources, targets, most=50)
+    assert {(one.heads, one.shift) for one in ranking.choices[:4]} == AS_GOOD
+    assert ranking.best.measure == TOKENS
+    assert ranking.best.score > 2 * ranking.choices[4].score
 
 
 def test_the_grid_has_a_row_for_each_layer_and_the_mean_at_its_end() -> None:
