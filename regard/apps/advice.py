@@ -75,13 +75,15 @@ def advise(look: Look, model: str | None, preset: str | None) -> Advice:
     else:
         chosen, subwords, size = "transformer", "bpe", _vocabulary(look.lines)
         size_name = "tiny" if look.lines < 200_000 else "small" if look.lines < 1_000_000 else "base"
-        reasons.append(f"{look.lines:,} pairs: a {size_name} Transformer, {size:,} subwords")
+        reasons.append(f"{look.lines:,} pairs: a {size_name} Transformer, {_pieces(subwords, size)}")
     tokens = 2048 if look.lines < 200_000 and subwords != "character" else 4096
     epoch = max(1, round(look.lines * _tokens_per_line(look, subwords) / tokens))
     steps = _between(1_000, epoch * 25, 100_000)
     if subwords == "character":
         steps = _between(1_500, epoch * 12, 20_000)
     named = model or chosen
+    if named != chosen:
+        reasons = [f"{look.lines:,} lines: a {named}, as you ask for, {_pieces(subwords, size)}"]
     sized = preset or (size_name if named == chosen else "small" if named == "seq2seq" else "tiny")
     rate = 4e-3 if (named, sized) == ("transformer", "tiny") else 2e-3 if named == "seq2seq" else 1e-3
     return Advice(
@@ -96,6 +98,10 @@ def advise(look: Look, model: str | None, preset: str | None) -> Advice:
         validate_every=_between(50, steps // 30, 2_000),
         reasons=tuple(reasons),
     )
+
+
+def _pieces(subwords: str, size: int) -> str:
+    return "characters" if subwords == "character" else f"{size:,} subwords"
 
 
 def _vocabulary(lines: int) -> int:

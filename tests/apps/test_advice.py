@@ -66,6 +66,8 @@ def test_whatever_is_asked_for_has_a_preset(look: Look, model: str | None) -> No
 def test_what_is_asked_for_is_taken() -> None:
     advice = advise(SENTENCES, "seq2seq", "luong")
     assert (advice.model, advice.preset, advice.subwords) == ("seq2seq", "luong", "bpe")
+    assert advice.reasons == ("29,000 lines: a seq2seq, as you ask for, 4,000 subwords",)
+    assert advise(NAMES, "transformer", None).reasons == ("40,000 lines: a transformer, as you ask for, characters",)
 
 
 @pytest.mark.parametrize("lines", [1, 10, 1_000, 100_000, 10_000_000])
