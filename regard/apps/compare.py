@@ -38,13 +38,16 @@ def compare(
     device: DeviceOption = "cpu",
     threads: ThreadsOption = None,
 ) -> None:
-    """Translate a test set with each model and print BLEU, overall and by the length of the source."""
+    """Translate a test set with each model and print BLEU, overall and by the length of the source.
+
+    Below each but the first: how much of the first model's BLEU it is.
+    """
     use_threads(threads)
     from regard.base.errors import UsageError
     from regard.data.corpus import open_corpus
     from regard.decoding.loading import load
     from regard.decoding.translator import Translator
-    from regard.inspection.lengths import bleu_by_length, by_length, length_picture
+    from regard.inspection.lengths import bleu_by_length, by_length, length_picture, shares
     from regard.inspection.pictures import save
     from regard.inspection.quality import bleu
 
@@ -62,10 +65,14 @@ def compare(
             search = chosen_strategy(strategy, beam, translator.strategy)
             outputs = [one.text for one in translator.translate(sources, strategy=search)]
             name = model.stem if model.suffix else model.name
-            scores[name] = bleu_by_length(outputs, references, parts, tokenize)
-            whole = bleu(outputs, references, tokenize)
-            typer.echo("\t".join([name, f"{whole:.2f}", *(f"{value:.1f}" for value in scores[name])]))
+            name = str(model) if name in scores else name
+            own = [bleu(outputs, references, tokenize), *bleu_by_length(outputs, references, parts, tokenize)]
+            typer.echo("\t".join([name, f"{own[0]:.2f}", *(f"{value:.1f}" for value in own[1:])]))
+            scores[name] = own
+            first, most = next(iter(scores.items()))
+            if name != first:
+                typer.echo("\t".join([f"% of {first}", *(f"{share:.0f}" for share in shares(own, most))]))
             advance(1)
     if out is not None:
-        save(length_picture(parts, scores), out)
+        save(length_picture(parts, {name: own[1:] for name, own in scores.items()}), out)
         typer.echo(f"wrote {out}", err=True)

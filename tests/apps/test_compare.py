@@ -16,11 +16,13 @@ def test_models_stand_side_by_side_overall_and_by_length(home: Path, run: Run) -
         "--out",
         "l.png",
     )
-    head, first, second = (line.split("\t") for line in done.lines)
+    head, first, second, share = (line.split("\t") for line in done.lines)
     assert head[:2] == ["model", "all"]
     assert [first[0], second[0]] == ["en-de", "model"]
     assert first[1:] == second[1:]
     assert len(first) == len(head) > 2
+    assert share[0] == "% of en-de"
+    assert all(one in ("100", "nan") for one in share[1:])
     assert Path("l.png").read_bytes().startswith(b"\x89PNG")
 
 

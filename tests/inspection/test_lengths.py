@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.base.errors import UsageError
-from regard.inspection.lengths import bleu_by_length, by_length, length_picture
+from regard.inspection.lengths import bleu_by_length, by_length, length_picture, shares
 from regard.inspection.pictures import save
 from regard.inspection.quality import corpus_scores
 
@@ -37,10 +37,17 @@ def test_outputs_and_references_must_be_as_many() -> None:
         bleu_by_length(["a"], ["a", "b"], by_length(["a", "b"], 1))
 
 
+def test_a_share_of_nothing_is_no_number() -> None:
+    assert shares([1.0, 3.0], [4.0, 2.0]) == [25.0, 150.0]
+    assert str(shares([1.0], [0.0])) == "[nan]"
+
+
 def test_the_picture_has_a_line_for_each_model(tmp_path: Path) -> None:
     groups = by_length(["a", "a b", "a b c"], 3)
     figure = length_picture(groups, {"with": [1.0, 2.0, 3.0], "without": [1.0, 1.0, 0.5]})
-    (axes,) = figure.axes
-    assert [list(line.get_ydata()) for line in axes.lines] == [[1.0, 2.0, 3.0], [1.0, 1.0, 0.5]]
-    assert [label.get_text() for label in axes.get_xticklabels()] == ["1", "2", "3"]
+    above, below = figure.axes
+    assert [list(line.get_ydata()) for line in above.lines] == [[1.0, 2.0, 3.0], [1.0, 1.0, 0.5]]
+    assert list(below.lines[0].get_ydata()) == pytest.approx([100.0, 50.0, 50 / 3])
+    assert [label.get_text() for label in below.get_xticklabels()] == ["1", "2", "3"]
+    assert len(length_picture(groups, {"alone": [1.0, 2.0, 3.0]}).axes) == 1
     assert save(figure, tmp_path / "a.png").stat().st_size > 1000
