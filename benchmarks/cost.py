@@ -134,24 +134,28 @@ def draw(measured: dict[str, list[Row]], path: Path) -> None:
     """The tables as curves; the limit is dashed."""
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(13, 8.5), layout="constrained")
-    grid = figure.add_gridspec(3, 4)
+    figure = Figure(figsize=(13, 9), layout="constrained")
+    above, below = figure.subfigures(2, height_ratios=[2, 1])
+    plots = above.subplots(2, len(AXES), sharex="col", sharey="row")
     for column, axis in enumerate(AXES):
         rows = measured.get(f"Training over {axis}", [])
         sizes = [row[axis] for row in rows]
-        speed, memory = figure.add_subplot(grid[0, column]), figure.add_subplot(grid[1, column])
+        speed, memory = plots[:, column]
         speed.loglog(sizes, [row["target tokens/s"] for row in rows], "o-", label="training")
         speed.loglog(sizes, [row["limit"] for row in rows], "k--", label="matrix products alone")
-        memory.loglog(sizes, [row["peak memory"] for row in rows], "o-", color="tab:green")
-        for plot, label in ((speed, "target tokens/s"), (memory, "peak memory, MiB")):
-            plot.set_xticks(sizes, [f"{size:,}" for size in sizes], minor=False)
+        memory.semilogx(sizes, [row["peak memory"] for row in rows], "o-", color="tab:green")
+        memory.set_xticks(sizes, [f"{size:,.0f}" for size in sizes], minor=False)
+        memory.set_xlabel("layers on each side" if axis == "layers" else axis)
+        memory.set_ylim(0, None)
+        for plot in (speed, memory):
             plot.minorticks_off()
-            plot.set_xlabel("layers on each side" if axis == "layers" else axis)
-            plot.set_ylabel(label if column == 0 else "")
-            plot.grid(alpha=0.3, which="both")
-        if column == 0:
-            speed.legend(frameon=False)
-    decoded = figure.add_subplot(grid[2, :])
+            plot.grid(alpha=0.3)
+    for row, label in enumerate(("target tokens/s", "peak memory, MiB")):
+        plots[row, 0].set_ylabel(label)
+        plots[row, 0].yaxis.set_major_formatter("{x:,.0f}")
+    plots[0, 0].set_yticks([1000, 2000, 5000, 10000, 20000])
+    plots[0, 0].legend(frameon=False)
+    decoded = below.subplots()
     rows = measured.get("Translating over sentences at once and beam", [])
     for at, beam in enumerate(BEAMS):
         mine = [row for row in rows if row["beam"] == beam]
@@ -161,6 +165,8 @@ def draw(measured: dict[str, list[Row]], path: Path) -> None:
             groups, [row["limit"] for row in mine], "--", color=f"C{at}", label=f"beam {beam}: products alone"
         )
     decoded.set_xticks(BATCHES, [str(size) for size in BATCHES])
+    decoded.set_yticks([20, 50, 100, 200, 500, 1000])
+    decoded.yaxis.set_major_formatter("{x:,.0f}")
     decoded.minorticks_off()
     decoded.set_xlabel("sentences translated at once")
     decoded.set_ylabel("sentences/s")
