@@ -19,7 +19,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model")
     parser.add_argument("text")
-    parser.add_argument("--lines", type=int, default=200)
+    parser.add_argument("--lines", type=int, default=1000)
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--beam", type=int, default=5)
     parser.add_argument("--json")
