@@ -1,16 +1,14 @@
 """Which settings suit a corpus: from a look at its lines, with the reasons in words."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
 from regard.base.errors import RegardError
 from regard.data.corpus import Corpus, Counts
+from regard.data.subwords import UNSPACED
 
 _LOOKED_AT = 100_000
-_UNSPACED = re.compile("[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\U00020000-\U0003ffff]")
-"""letters of Thai, Lao, Burmese, Khmer, Japanese and Chinese, which put no spaces between words"""
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,7 @@ def look_at(corpus: Corpus) -> Look:
     for row in islice(rows, _LOOKED_AT):
         for text in row:
             parts = text.split()
-            words += max(len(parts), len(_UNSPACED.findall(text)) // 2)
+            words += max(len(parts), len(UNSPACED.findall(text)) // 2)
             characters += len(text)
             different.update(parts)
             seen += 1

@@ -10,6 +10,7 @@ every text whose characters the subwords can write.
 
 import hashlib
 import json
+import re
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -25,6 +26,10 @@ from regard.base.errors import RegardError
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 SPECIALS = ("<pad>", "<unk>", "<s>", "</s>")
 MARK = "▁"
+UNSPACED = re.compile(
+    "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
+)
+"""letters of Thai, Lao, Burmese, Khmer, Japanese and Chinese, which put no spaces between words"""
 _REMEMBERED = 200_000
 _LONGEST_REMEMBERED = 64
 _STEPS = ["NFC", "Replace", "Strip"]

@@ -1,6 +1,5 @@
 """From links between words to bonds between their parts, so that a tag around `dog` in `dog,` leaves the comma out."""
 
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
@@ -8,7 +7,7 @@ from itertools import accumulate, pairwise
 import numpy as np
 
 from regard.data.links import Link
-from regard.data.subwords import words
+from regard.data.subwords import UNSPACED, words
 from regard.decoding.tags.units import Bonds, Kind, Units, snap, split
 
 _ALIKE: dict[Kind, tuple[Kind, ...]] = {
@@ -17,7 +16,6 @@ _ALIKE: dict[Kind, tuple[Kind, ...]] = {
     "trail": ("trail", "alone"),
     "alone": ("alone", "lead", "trail"),
 }
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 
 
 def usable_links(links: Sequence[Link] | None, source: str, target: str) -> list[Link]:
@@ -143,5 +141,5 @@ def _unspaced(links: list[Link], source: Units, target: Units) -> Iterator[tuple
         sharing = [at for one in sorted(ones) for at in here.get(one, []) if source.units[at].kind == "core"]
         if len({source.units[at].number for at in sharing}) < 2 or not cores:
             continue
-        if _UNSPACED.search(target.text, target.units[cores[0]].start, target.units[cores[-1]].end):
+        if UNSPACED.search(target.text, target.units[cores[0]].start, target.units[cores[-1]].end):
             yield word, cores, sharing
