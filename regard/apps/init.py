@@ -53,6 +53,7 @@ DECODING = """
 name = "beam"
 size = 5
 """
+PATIENCE = "patience = 10.0                # wrong words of fewer letters end first: they must not end the search\n"
 
 
 @app.command(
@@ -103,7 +104,7 @@ def init(
         languages=_languages(codes),
         sharing="separate" if advice.subwords == "character" and advice.model == "seq2seq" else "joint",
         metric=("bleu" if advice.subwords != "character" else "exact") if dev and look.sides == 2 else "loss",
-        decoding=DECODING if look.sides == 2 else "",
+        decoding=(DECODING + PATIENCE * (advice.subwords == "character")) if look.sides == 2 else "",
         **{key: value for key, value in vars(advice).items() if key != "reasons"},
     )
     settings = run_of(tomllib.loads(text), named)  # what is wrong is said before a file is written

@@ -23,6 +23,7 @@ def test_the_settings_are_complete_and_their_reasons_are_said(texts: Path, run: 
     assert settings.data.train == (Path("train.en"), Path("train.de"))
     assert settings.data.dev == (Path("dev.en"), Path("dev.de"))
     assert settings.training.metric == "exact"
+    assert settings.decoding.patience == 10.0
 
 
 def test_long_lines_are_for_a_transformer_with_one_vocabulary(texts: Path, run: Run) -> None:
@@ -32,6 +33,7 @@ def test_long_lines_are_for_a_transformer_with_one_vocabulary(texts: Path, run: 
     assert type(settings.model).__name__ == "Transformer"
     assert (settings.subwords.kind, settings.subwords.sharing) == ("bpe", "joint")
     assert settings.training.metric == "loss"  # nothing to validate on
+    assert settings.decoding.patience == 1.0
 
 
 @pytest.mark.parametrize("model", ["transformer", "seq2seq"])
