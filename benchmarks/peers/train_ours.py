@@ -15,7 +15,7 @@ from regard.data.batches import Position
 from regard.models.transformer import Transformer
 from regard.runs.folder import RunFolder
 from regard.training.loss import CrossEntropy
-from regard.training.optimizer import Adam
+from regard.training.optimizers.adam import Adam
 from regard.training.progress import Progress, StepReport
 from regard.training.settings import TrainingSettings
 from regard.training.trainer import Trainer

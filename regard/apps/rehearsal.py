@@ -13,7 +13,7 @@ from regard.data.batch import Batch
 from regard.data.batches import Position
 from regard.data.loader import Loader
 from regard.training.lanes import Lanes
-from regard.training.optimizer import set_rate
+from regard.training.optimizer import set_rate, take_step
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ def rehearse(prepared: Prepared, seconds: float, device: str = "cpu") -> Rehears
     """Train for some seconds on batches from all over an epoch; nothing is kept of it."""
     model = prepared.model().to(device).train()
     training = prepared.settings.training
-    optimizer = training.optimizer.build(model)
-    set_rate(optimizer, 1e-9)
+    optimizers = training.optimizer.build(model)
+    set_rate(optimizers, 1e-9)
     objective, lanes = training.objective(), Lanes(model, training.lanes)
     items = list(_spread(prepared, 64))
     most = max(items, key=_padded)
@@ -43,8 +43,7 @@ def rehearse(prepared: Prepared, seconds: float, device: str = "cpu") -> Rehears
 
     def step(item: Any) -> None:
         lanes.backward(objective, item.to(device), item.tokens, seed=1)
-        optimizer.step()
-        optimizer.zero_grad()
+        take_step(optimizers)
 
     step(most)
     step(items[0])

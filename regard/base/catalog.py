@@ -30,6 +30,8 @@ class Catalog:
     package: str
     besides: tuple[str, ...] = ()
     """files of the folder that are no members"""
+    default: str | None = None
+    """the member that a table without a name means"""
 
     @property
     def kind(self) -> str:
@@ -71,9 +73,10 @@ class Catalog:
             return self._from_text(spec, where)
         if isinstance(spec, Mapping):
             settings = dict(spec)
-            if "name" not in settings:
+            name = settings.pop("name", self.default)
+            if name is None:
                 raise ConfigError(f"{where}: the table has no 'name'; {self.kind} are: {', '.join(self.names)}")
-            return self._call(str(settings.pop("name")), (), settings, where)
+            return self._call(str(name), (), settings, where)
         return spec
 
     def _from_text(self, text: str, where: str) -> Any:

@@ -164,18 +164,20 @@ def _choose(value: Any, catalog: Catalog, where: str) -> Any:
         return None
     if not isinstance(value, Mapping):
         return catalog.make(value, where)
-    if "name" not in value:
+    name = value.get("name", catalog.default)
+    if name is None:
         names = ", ".join(catalog.names)
         raise ConfigError(f"{where}.name: missing; {catalog.kind} are: {names}")
-    member = catalog.get(str(value["name"]), f"{where}.name")
+    member = catalog.get(str(name), f"{where}.name")
     return from_dict({key: item for key, item in value.items() if key != "name"}, member, where)
 
 
 def _plain(value: Any, hint: Any = Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         extras = typing.get_args(hint)[1:] if typing.get_origin(hint) is Annotated else ()
-        tag = {"name": type(value).__module__.rpartition(".")[2]} if any(isinstance(e, Catalog) for e in extras) else {}
-        return tag | to_dict(value)
+        name = type(value).__module__.rpartition(".")[2]
+        named = any(isinstance(extra, Catalog) and extra.default != name for extra in extras)
+        return ({"name": name} if named else {}) | to_dict(value)
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):

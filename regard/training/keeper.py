@@ -17,24 +17,24 @@ from regard.runs.checkpoint import Checkpoint
 from regard.runs.folder import RunFolder
 from regard.training.average import average
 from regard.training.history import History
-from regard.training.optimizer import moments, restore_moments
+from regard.training.optimizer import Optimizers, moments, restore_moments
 from regard.training.settings import TrainingSettings
 from regard.training.state import State, set_weights, weights_of, with_ties
 
 
 class Keeper:
-    """Saves and restores a model, its optimizer and the state of their training."""
+    """Saves and restores a model, its optimizers and the state of their training."""
 
     def __init__(
         self,
         model: nn.Module,
-        optimizer: torch.optim.Optimizer,
+        optimizers: Optimizers,
         folder: RunFolder,
         settings: TrainingSettings,
         artifact: Artifact | None,
         note: Callable[[str], None],
     ) -> None:
-        self.model, self.optimizer, self.folder, self.settings = model, optimizer, folder, settings
+        self.model, self.optimizers, self.folder, self.settings = model, optimizers, folder, settings
         self.artifact, self.note = artifact, note
         self._saved: State | None = None
 
@@ -43,7 +43,7 @@ class Keeper:
         if state == self._saved:
             return
         tensors = {f"model.{name}": tensor for name, tensor in weights_of(self.model).items()}
-        tensors |= {f"optimizer.{name}": tensor for name, tensor in moments(self.optimizer, self.model).items()}
+        tensors |= {f"optimizer.{name}": tensor for name, tensor in moments(self.optimizers, self.model).items()}
         self.folder.log.sync()
         self.folder.checkpoints.write(Checkpoint(state.step, tensors, state.to_dict() | _surroundings()))
         self._saved = state
@@ -109,7 +109,7 @@ class Keeper:
     def _restore(self, checkpoint: Checkpoint) -> State:
         name = str(self.folder.checkpoints.path(checkpoint.step))
         set_weights(self.model, checkpoint.part("model"), name)
-        restore_moments(self.optimizer, self.model, checkpoint.part("optimizer"))
+        restore_moments(self.optimizers, self.model, checkpoint.part("optimizer"))
         table = dict(checkpoint.state)
         for what, now in _surroundings().items():
             before = table.pop(what)

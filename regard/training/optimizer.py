@@ -1,23 +1,23 @@
-"""How gradients change the weights: Adam with decoupled weight decay.
+"""How gradients change the weights: one or several of torch's optimizers, which have different weights each."""
 
-    m ← β1 m + (1 - β1) g;  v ← β2 v + (1 - β2) g²;  w ← w - rate · (m̂ / (√v̂ + ε) + decay · w)
-
-m̂ and v̂ are corrected for their start at zero. Kingma and Ba, 2014, https://arxiv.org/abs/1412.6980; Loshchilov and
-Hutter, Decoupled Weight Decay Regularization, 2017, https://arxiv.org/abs/1711.05101
-"""
-
-from collections.abc import Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
 
+from regard.base.catalog import Catalog
 from regard.base.errors import ConfigError, RegardError, check_at_least
+
+OPTIMIZERS = Catalog("regard.training.optimizers", default="adam")
+
+Optimizers = Sequence[torch.optim.Optimizer]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Adam:
-    """Settings of the optimizer. `learning_rate` is the highest; the schedule says which share of it a step gets."""
+class Optimizer(ABC):
+    """Settings of an optimizer. `learning_rate` is the highest; the schedule says which share of it a step gets."""
 
     learning_rate: float = 1e-3
     betas: tuple[float, float] = (0.9, 0.98)
@@ -32,37 +32,50 @@ class Adam:
         if not all(0 <= beta < 1 for beta in self.betas):
             raise ConfigError(f"optimizer: betas must be at least 0 and below 1, but are {self.betas}")
 
-    def build(self, model: nn.Module) -> torch.optim.Optimizer:
-        """The optimizer of a model's weights; one fused pass over them, 4 to 6 times as fast as torch's other ways."""
-        learned = [weight for weight in model.parameters() if weight.requires_grad]
-        groups = [
-            {"params": [weight for weight in learned if weight.dim() > 1], "weight_decay": self.weight_decay},
-            {"params": [weight for weight in learned if weight.dim() <= 1], "weight_decay": 0.0},
-        ]
-        groups = [group for group in groups if group["params"]]
-        if not groups:
-            raise RegardError("optimizer: the model has no weights to learn")
-        return torch.optim.AdamW(groups, lr=self.learning_rate, betas=self.betas, eps=self.epsilon, fused=True)
+    @abstractmethod
+    def build(self, model: nn.Module) -> Optimizers:
+        """The optimizers of a model's weights."""
 
 
-def set_rate(optimizer: torch.optim.Optimizer, rate: float) -> None:
+def learned(model: nn.Module) -> list[nn.Parameter]:
+    """The weights of a model that are to be learned."""
+    found = [weight for weight in model.parameters() if weight.requires_grad]
+    if not found:
+        raise RegardError("optimizer: the model has no weights to learn")
+    return found
+
+
+def set_rate(optimizers: Optimizers, rate: float) -> None:
     """Use this learning rate from now on."""
-    for group in optimizer.param_groups:
-        group["lr"] = rate
+    for optimizer in optimizers:
+        for group in optimizer.param_groups:
+            group["lr"] = rate
 
 
-def moments(optimizer: torch.optim.Optimizer, model: nn.Module) -> dict[str, Tensor]:
-    """What the optimizer remembers of each weight, as `exp_avg/decoder.weight` and so on."""
+def take_step(optimizers: Optimizers) -> None:
+    """Change the weights by their gradients, and forget these."""
+    for optimizer in optimizers:
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+def moments(optimizers: Optimizers, model: nn.Module) -> dict[str, Tensor]:
+    """What the optimizers remember of each weight, as `exp_avg/decoder.weight` and so on."""
     return {
         f"{kind}/{name}": tensor
         for name, weight in model.named_parameters()
+        for optimizer in optimizers
         for kind, tensor in optimizer.state.get(weight, {}).items()
     }
 
 
-def restore_moments(optimizer: torch.optim.Optimizer, model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
-    """Make the optimizer remember what `moments` gave."""
+def restore_moments(optimizers: Optimizers, model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
+    """Make the optimizers remember what `moments` gave."""
     weights = dict(model.named_parameters())
+    owners = {
+        weight: optimizer for optimizer in optimizers for group in optimizer.param_groups for weight in group["params"]
+    }
     for key, tensor in tensors.items():
         kind, _, name = key.partition("/")
-        optimizer.state[weights[name]][kind] = tensor.to(weights[name].device, copy=True)
+        weight = weights[name]
+        owners[weight].state[weight][kind] = tensor.to(weight.device, copy=True)

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal, get_args
 from regard.base.errors import ConfigError, check_at_least, check_one_of
 from regard.training.guide import Guide, Guided
 from regard.training.loss import CrossEntropy, Objective
-from regard.training.optimizer import Adam
+from regard.training.optimizer import OPTIMIZERS
 from regard.training.schedule import SCHEDULES
 
 Precision = Literal["auto", "float32", "bfloat16"]
@@ -26,7 +26,7 @@ class TrainingSettings:
     loss: CrossEntropy = field(default_factory=lambda: CrossEntropy(smoothing=0.1))
     guide: Guide | None = None
     """links that heads are taught, if any"""
-    optimizer: Adam = field(default_factory=Adam)
+    optimizer: Annotated[Any, OPTIMIZERS] = "adam"
     schedule: Annotated[Any, SCHEDULES] = "inverse_square_root"
     clip: float | None = 1.0
     """the largest norm that the gradient may have"""
@@ -49,6 +49,7 @@ class TrainingSettings:
     average_of: Chosen = "best"
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "optimizer", OPTIMIZERS.make(self.optimizer, "optimizer"))
         object.__setattr__(self, "schedule", SCHEDULES.make(self.schedule, "schedule"))
         check_at_least("training", 0, seed=self.seed)
         check_at_least("training", 1, lanes=1 if self.lanes is None else self.lanes)

@@ -25,7 +25,7 @@ from regard.training.interrupt import Interrupted, Signals
 from regard.training.keeper import Keeper
 from regard.training.lanes import Lanes
 from regard.training.loss import Item, Loss, Objective
-from regard.training.optimizer import set_rate
+from regard.training.optimizer import Optimizers, set_rate, take_step
 from regard.training.progress import Pace, Progress, StepReport
 from regard.training.settings import TrainingSettings
 from regard.training.state import State, seed_of, set_weights
@@ -77,10 +77,10 @@ class Trainer:
         self.model, self.batches, self.settings, self.folder = model, batches, settings, folder
         self.validate, self.progress = validate, progress or Progress()
         self.objective: Objective = objective or settings.objective()
-        self.optimizer = settings.optimizer.build(model)
+        self.optimizers: Optimizers = settings.optimizer.build(model)
         self.device = next(model.parameters()).device
         self.state = State()
-        self._keeper = Keeper(model, self.optimizer, folder, settings, artifact, self.progress.note)
+        self._keeper = Keeper(model, self.optimizers, folder, settings, artifact, self.progress.note)
         self._lanes = Lanes(model, settings.lanes)
         self._pace = Pace(clock)
         self._signals = Signals()
@@ -140,14 +140,13 @@ class Trainer:
     def _step(self, epoch: int, group: list[Item]) -> None:
         step = self.state.step + 1
         rate = self.settings.optimizer.learning_rate * self.settings.schedule.share(step, self.state.history.scores)
-        set_rate(self.optimizer, rate)
+        set_rate(self.optimizers, rate)
         torch.manual_seed(seed_of(self.settings.seed, step))
         loss, likelihood, tokens = self._backward(group)
         norm = self._clip()
         if not math.isfinite(loss) or not math.isfinite(norm):
             raise DivergedError(self._divergence(step, loss, norm, rate))
-        self.optimizer.step()
-        self.optimizer.zero_grad()
+        take_step(self.optimizers)
         before = self.state
         self.state = replace(
             before,

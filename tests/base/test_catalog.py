@@ -117,6 +117,14 @@ def test_specs_are_read(figures: Catalog, spec: Any, settings: dict[str, Any]) -
     assert type(made.scale) is float
 
 
+def test_a_table_without_a_name_is_the_default(figures: Catalog) -> None:
+    usual = Catalog(figures.package, default="round")
+    assert usual.make({"size": 3}) == figures.Round(3)
+    assert usual.make({"name": "two_sided"}) == figures.TwoSided()
+    with pytest.raises(ConfigError, match="the table has no 'name'"):
+        figures.make({"size": 3})
+
+
 def test_parts_pass_as_they_are(figures: Catalog) -> None:
     part = figures.Round(1)
     assert figures.make(part) is part

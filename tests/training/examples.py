@@ -12,7 +12,7 @@ from regard.data.batch import Batch, collate
 from regard.data.batches import Position
 from regard.models.model import Model, State
 from regard.runs.folder import RunFolder
-from regard.training.optimizer import Adam
+from regard.training.optimizers.adam import Adam
 from regard.training.schedules.inverse_square_root import InverseSquareRoot
 from regard.training.settings import TrainingSettings
 from regard.training.validation import Validation

@@ -21,7 +21,7 @@ from regard.runs.artifact import Artifact
 from regard.runs.folder import RunFolder
 from regard.training.guide import Guide, Guided, distance
 from regard.training.loss import CrossEntropy
-from regard.training.optimizer import Adam
+from regard.training.optimizers.adam import Adam
 from regard.training.schedules.constant import Constant
 from regard.training.settings import TrainingSettings
 from regard.training.trainer import Trainer

@@ -8,7 +8,7 @@ from regard.runs.artifact import Artifact, load_artifact
 from regard.runs.folder import RunFolder
 from regard.training.history import History
 from regard.training.keeper import Keeper
-from regard.training.optimizer import Adam
+from regard.training.optimizers.adam import Adam
 from regard.training.state import State
 
 from . import examples

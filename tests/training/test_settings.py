@@ -2,6 +2,8 @@ import pytest
 
 from regard.base.config import from_dict, to_dict
 from regard.base.errors import ConfigError
+from regard.training.optimizers.adam import Adam
+from regard.training.optimizers.muon import Muon
 from regard.training.schedules.cosine import Cosine
 from regard.training.schedules.inverse_square_root import InverseSquareRoot
 from regard.training.settings import TrainingSettings
@@ -17,9 +19,19 @@ def test_settings_are_written_and_read() -> None:
 def test_a_table_chooses_parts() -> None:
     table = {"optimizer": {"learning_rate": 0.1}, "loss": {"rows": "none"}, "schedule": {"name": "cosine", "steps": 5}}
     settings = from_dict(table, TrainingSettings, "training")
-    assert settings.optimizer.learning_rate == 0.1
+    assert settings.optimizer == Adam(learning_rate=0.1)
     assert settings.loss.rows is None
     assert settings.schedule == Cosine(5)
+
+
+def test_an_optimizer_without_a_name_is_adam_and_is_written_as_it_was() -> None:
+    assert to_dict(TrainingSettings())["optimizer"].keys() == {"learning_rate", "betas", "epsilon", "weight_decay"}
+    table = {"name": "muon", "learning_rate": 0.1, "momentum": 0.9}
+    settings = from_dict({"optimizer": table}, TrainingSettings)
+    assert settings.optimizer == Muon(learning_rate=0.1, momentum=0.9)
+    assert to_dict(settings)["optimizer"].items() >= table.items()
+    with pytest.raises(ConfigError, match=r"optimizer\.name: unknown 'sgd'; optimizers are: adam, muon"):
+        from_dict({"optimizer": {"name": "sgd"}}, TrainingSettings)
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,8 @@ from regard.runs.artifact import Artifact, load_artifact
 from regard.runs.folder import RunFolder
 from regard.training.interrupt import Interrupted
 from regard.training.loss import CrossEntropy, Loss
-from regard.training.optimizer import Adam
+from regard.training.optimizers.adam import Adam
+from regard.training.optimizers.muon import Muon
 from regard.training.progress import Progress, StepReport
 from regard.training.schedules.constant import Constant
 from regard.training.schedules.plateau import Plateau
@@ -154,6 +155,16 @@ def test_asked_to_stop_while_validating_it_validates_later(undisturbed: Path, tm
     assert [entry["step"] for entry in log_of(tmp_path) if entry["kind"] == "valid"] == [4]
     trainer(tmp_path).run()
     assert same_run(tmp_path, undisturbed)
+
+
+def test_with_several_optimizers_it_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
+    muon = Muon(learning_rate=0.02, weight_decay=0.01)
+    trainer(tmp_path / "whole", optimizer=muon).run()
+    with pytest.raises(Interrupted):
+        trainer(tmp_path / "stopped", Watcher({11: lambda: signal.raise_signal(signal.SIGINT)}), optimizer=muon).run()
+    assert any("momentum/" in name for name in RunFolder(tmp_path / "stopped").checkpoints.read(11).tensors)
+    trainer(tmp_path / "stopped", optimizer=muon).run()
+    assert same_run(tmp_path / "stopped", tmp_path / "whole")
 
 
 @pytest.mark.parametrize("how", ["flip", "cut", "empty"])

@@ -1,0 +1,123 @@
+"""Muon: steps that turn all directions of a matrix by the same amount, however little the gradient has in some.
+
+    M ← μ M + (1 - μ) G;  U S Vᵀ = μ M + (1 - μ) G;  W ← W - rate · (0.2 √max(rows, columns) · U Vᵀ + decay · W)
+
+U Vᵀ is approached by Newton and Schulz's iteration, X ← a X + b (X Xᵀ) X + c (X Xᵀ)² X from X = G / |G|, whose numbers
+bring every singular value to 0.7 … 1.2 in five rounds of matrix products. The factor gives steps the size of Adam's, so
+that one learning rate serves both. Jordan et al., 2024, https://kellerjordan.github.io/posts/muon; Liu et al., Muon is
+Scalable for LLM Training, 2025, https://arxiv.org/abs/2502.16982
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import sqrt
+from typing import Any
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from regard.attention.projections import Projections
+from regard.base.errors import ConfigError
+from regard.training.optimizer import Optimizer, Optimizers, learned
+from regard.training.optimizers.adam import Adam
+
+ROUNDS = 5
+A, B, C = 3.4445, -4.7750, 2.0315
+SIZE = 0.2
+"""the root of the mean square of Adam's steps, as it is found in practice"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Muon(Optimizer):
+    """Muon for the linear maps inside a model, Adam for embeddings, the output and all that is no matrix."""
+
+    momentum: float = 0.95
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not 0 <= self.momentum < 1:
+            raise ConfigError(f"optimizer: momentum must be at least 0 and below 1, but is {self.momentum}")
+
+    def build(self, model: nn.Module) -> Optimizers:
+        all_weights = learned(model)
+        inside = {weight: rows for weight, rows in maps_inside(model) if weight.requires_grad}
+        rest = [weight for weight in all_weights if weight not in inside]
+        adam = Adam(
+            learning_rate=self.learning_rate,
+            betas=self.betas,
+            epsilon=self.epsilon,
+            weight_decay=self.weight_decay,
+        )
+        turning = [_Turning(inside, self.learning_rate, self.momentum, self.weight_decay)] if inside else []
+        return [*turning, *([adam.of(rest)] if rest else [])]
+
+
+def maps_inside(model: nn.Module) -> Iterator[tuple[Tensor, Sequence[int]]]:
+    """The matrices of linear maps between embeddings and output; several maps may be stacked: the rows of each."""
+    ends = {part.weight for part in model.modules() if isinstance(part, nn.Embedding)}
+    output = getattr(model, "output", None)
+    if isinstance(output, nn.Linear):
+        ends.add(output.weight)
+    stacked: dict[Tensor, Sequence[int]] = {}
+    for part in model.modules():
+        if isinstance(part, Projections):
+            stacked |= {part.joint.weight: part.split} if part.is_joint else {part.source.weight: part.split[1:]}
+        elif isinstance(part, nn.RNNBase):
+            names = (name for name, _ in part.named_parameters() if name.startswith("weight"))
+            stacked |= {weight: _gates(weight, part.hidden_size) for weight in map(part.get_parameter, names)}
+        elif isinstance(part, nn.Linear):
+            stacked.setdefault(part.weight, [len(part.weight)])
+    return ((weight, rows) for weight, rows in stacked.items() if weight not in ends)
+
+
+def _gates(weight: Tensor, width: int) -> list[int]:
+    return [width] * (len(weight) // width)
+
+
+class _Turning(torch.optim.Optimizer):
+    """The steps of matrices, those of one shape at once. torch.optim.Muon computes in bfloat16, which few CPUs have."""
+
+    def __init__(self, rows: dict[Tensor, Sequence[int]], rate: float, momentum: float, weight_decay: float) -> None:
+        self._rows = rows
+        super().__init__(list(rows), {"lr": rate, "momentum": momentum, "weight_decay": weight_decay})
+
+    @torch.no_grad()
+    def step(self, closure: Any = None) -> None:  # type: ignore[override]
+        """Turn every matrix that has a gradient."""
+        for group in self.param_groups:
+            shapes: dict[torch.Size, list[tuple[Tensor, Tensor]]] = defaultdict(list)
+            for own, direction in self._maps(group):
+                shapes[own.shape].append((own, direction))
+            for (_, longer), maps in shapes.items():
+                turned = orthogonal(torch.stack([direction for _, direction in maps]))
+                for (own, _), step in zip(maps, turned, strict=True):
+                    own.mul_(1 - group["lr"] * group["weight_decay"])
+                    own.add_(step, alpha=-group["lr"] * SIZE * sqrt(longer))
+
+    def _maps(self, group: Mapping[str, Any]) -> Iterator[tuple[Tensor, Tensor]]:
+        """Each map and where to take it, lying on its side if it is higher than wide."""
+        for weight in group["params"]:
+            if weight.grad is not None:
+                rows = self._rows[weight]
+                ahead = self._ahead(weight, weight.grad, group["momentum"])
+                for own, direction in zip(weight.split(rows), ahead.split(rows), strict=True):
+                    yield (own, direction) if len(own) <= own.shape[1] else (own.mT, direction.mT)
+
+    def _ahead(self, weight: Tensor, gradient: Tensor, momentum: float) -> Tensor:
+        """The mean of gradients so far, as Nesterov takes it: with the last one counted once more."""
+        state = self.state[weight]
+        if "momentum" not in state:
+            state["momentum"] = torch.zeros_like(weight)
+        state["momentum"].lerp_(gradient, 1 - momentum)
+        return gradient.lerp(state["momentum"], momentum)
+
+
+def orthogonal(x: Float[Tensor, "matrices rows columns"]) -> Float[Tensor, "matrices rows columns"]:
+    """About U Vᵀ for each U S Vᵀ, which has at most as many rows as columns."""
+    x = x / x.norm(dim=(1, 2), keepdim=True).clamp(min=1e-7)
+    for _ in range(ROUNDS):
+        square = x @ x.mT
+        x = torch.baddbmm(x, torch.baddbmm(square, square, square, beta=B, alpha=C), x, beta=A)
+    return x
