@@ -34,11 +34,15 @@ OURS: dict[str, dict[str, Any]] = {
     "Regard int8": {"precision": "int8"},
     "Regard int8, shortlist": {"precision": "int8", "shortlist": True},
 }
+BY_CTRANSLATE2 = "Regard by CTranslate2 int8, shortlist"
 PAIRS = (
     ("Regard float32", "CTranslate2 float32"),
     ("Regard int8", "CTranslate2 int8"),
     ("Regard int8, shortlist", "CTranslate2 int8"),
+    (BY_CTRANSLATE2, "CTranslate2 int8"),
     ("Regard float32", "Hugging Face generate"),
+    ("Regard int8, shortlist", "Hugging Face generate"),
+    (BY_CTRANSLATE2, "Hugging Face generate"),
     ("Regard float32", "Joey NMT"),
 )
 SLOW = 20.0
@@ -140,11 +144,15 @@ def enter(model: Path, data: Path, work: Path, only: list[str] | None) -> list[E
     exported = work / "exported"
     shutil.rmtree(exported, ignore_errors=True)
     exported.mkdir(parents=True)
+    listed = with_shortlist(model, exported / "ours.safetensors", data)
     found = [
         Entry(name, "regard", "translate_ours.py", [str(listed), json.dumps(settings)], listed)
-        for listed in [with_shortlist(model, exported / "ours.safetensors", data)]
         for name, settings in OURS.items()
     ]
+    folder = exported / "ours-int8"
+    if export(listed, folder, "int8"):
+        settings = json.dumps({"engine": "ctranslate2", "shortlist": True})
+        found.append(Entry(BY_CTRANSLATE2, "regard", "translate_ours.py", [str(folder), settings], folder))
     for kind in ("float32", "int8"):
         folder = exported / f"ctranslate2-{kind}"
         if export(model, folder, kind):

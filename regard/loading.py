@@ -47,12 +47,14 @@ def load(
     check_one_of("load", ENGINES, engine=engine)
     if engine == "torch":
         return loading.load(paths, strategy, device, precision=precision, shortlist=shortlist)
-    if shortlist or precision != "float32":
-        raise UsageError("load: the engine ctranslate2 computes in the precision of its export, over all words")
+    if precision != "float32":
+        raise UsageError("load: the engine ctranslate2 computes in the precision of its export; see regard export")
     places = [paths] if isinstance(paths, str | Path) else list(paths)
     if len(places) != 1:
         raise UsageError(f"load: the engine ctranslate2 takes one model, not {len(places)}; an ensemble needs torch")
-    return _aligning(open_ctranslate2(places[0], strategy, device=str(device), threads=threads, tell=tell))
+    return _aligning(
+        open_ctranslate2(places[0], strategy, device=str(device), threads=threads, shortlist=shortlist, tell=tell)
+    )
 
 
 def _aligning(translator: CTranslate2Translator) -> CTranslate2Translator:

@@ -2,11 +2,11 @@
 
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from regard.apps.decode_options import DeviceOption, EngineOption, ThreadsOption
+from regard.apps.decode_options import DeviceOption, EngineOption, PrecisionOption, ShortlistOption, ThreadsOption
 from regard.apps.help import examples
 
 app = typer.Typer(add_completion=False)
@@ -35,6 +35,8 @@ def serve(
     window: Annotated[float, typer.Option(min=0, max=1000, help="Milliseconds to wait for company.")] = 5.0,
     batch: Annotated[int, typer.Option(min=1, help="Most texts translated at once.")] = 64,
     engine: EngineOption = "torch",
+    precision: PrecisionOption = "float32",
+    shortlist: ShortlistOption = False,
     device: DeviceOption = "cpu",
     threads: ThreadsOption = None,
 ) -> None:
@@ -54,9 +56,9 @@ def serve(
     limits = Limits(characters=characters, texts=texts, queue=queue, requests=4 * queue, seconds=seconds, rate=rate)
     keys = Keys() if api_keys is None else Keys.read(api_keys)
     with bind(host, port) as held:
-        service = make_service(
-            models, limits, keys, Window(seconds=window / 1000, items=batch), device, threads, engine
-        )
+        waiting = Window(seconds=window / 1000, items=batch)
+        speed: dict[str, Any] = {"precision": precision, "shortlist": shortlist, "engine": engine}
+        service = make_service(models, limits, keys, waiting, device, threads, **speed)
         pairs = ", ".join(map(str, service.engines.all))
         address = address_of(host, held.getsockname()[1])
         server = Server(

@@ -1,11 +1,13 @@
 """A model as a folder that CTranslate2 runs."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from regard.base.errors import UsageError, unknown
 from regard.base.files import digest
 from regard.data.subwords import SPECIALS, Subwords
-from regard.decoding.loading import model_file, subwords_of
+from regard.decoding.loading import model_file, shortlist_of, subwords_of
+from regard.decoding.shortlist import Shortlist
 from regard.interop.ctranslate2_spec import (
     ROOM,
     alignment_heads,
@@ -17,6 +19,8 @@ from regard.interop.export_folder import making, write_manifest
 from regard.runs.artifact import load_artifact
 
 FORMAT = "ctranslate2"
+SHORTLIST = "vmap.txt"
+"""CTranslate2's name for it; a line has a source token, a tab, and its translations with spaces between them"""
 QUANTIZATIONS = (
     "float32",
     "float16",
@@ -50,6 +54,8 @@ def export_ctranslate2(
         spec.validate()
         spec.optimize(quantization)
         spec.save(str(folder))
+        if "shortlist" in artifact.extras:
+            write_shortlist(folder / SHORTLIST, shortlist_of(artifact), *vocabularies)
         details = {
             "quantization": quantization,
             "positions": spec.decoder.position_encodings.encodings.shape[0],
@@ -66,3 +72,14 @@ def model_pieces(subwords: Subwords, size: int) -> list[str]:
     if tuple(pieces[: len(SPECIALS)]) != SPECIALS or len(set(pieces)) != len(pieces):
         raise UsageError("ctranslate2: the pieces of the vocabulary must differ from each other, but some are the same")
     return pieces[:size]
+
+
+def write_shortlist(
+    path: Path, shortlist: Shortlist, source_pieces: Sequence[str], target_pieces: Sequence[str]
+) -> None:
+    """Write the shortlist as CTranslate2 reads it, unless pieces have spaces; what has no source is always scored."""
+    lists = [("", shortlist.frequent), *zip(source_pieces, shortlist.translations, strict=True)]
+    rows = [[source, *(target_pieces[at] for at in own.tolist())] for source, own in lists if len(own)]
+    if not any(character.isspace() for row in rows for piece in row for character in piece):
+        lines = (f"{source}\t{' '.join(targets)}\n" for source, *targets in rows)
+        path.write_text("".join(lines), encoding="utf-8")

@@ -91,6 +91,8 @@ class Searcher:
     batch_tokens: int = 512
     token_scores: bool = False
     """whether to compute what each token contributes, which takes another pass through the model"""
+    shortlist: bool = False
+    """whether to score the words of the export's shortlist alone: those of all sentences that are computed together"""
 
     def search(self, requests: Sequence[Request], strategy: Strategy) -> list[list[Hypothesis]]:
         """For each request its outputs, the best first."""
@@ -157,6 +159,7 @@ class Searcher:
             "length_penalty": beam.length_penalty or _NONE,
             "no_repeat_ngram_size": beam.no_repeat_ngram,
             "suppress_sequences": [[pieces[token]] for token in beam.suppress] or None,
+            "use_vmap": self.shortlist,
             "return_scores": True,
             "return_end_token": True,
         } | self._batches

@@ -19,7 +19,7 @@ from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.loading import model_file, strategy_of, subwords_of
 from regard.decoding.strategy import Strategy
 from regard.decoding.translator import Pair, Translator
-from regard.interop.ctranslate2_export import FORMAT, export_ctranslate2, model_pieces
+from regard.interop.ctranslate2_export import FORMAT, SHORTLIST, export_ctranslate2, model_pieces
 from regard.interop.ctranslate2_search import Searcher, make_requests
 from regard.interop.ctranslate2_spec import library
 from regard.interop.export_folder import MANIFEST, read_manifest, read_tokenizers
@@ -31,8 +31,9 @@ class CTranslate2Translator(Translator):
     """Translates with the export in a folder, one worker of one thread for each of `threads`, all cores unless set.
 
     Several small batches at once are faster than one with several threads. Candidates have `token_scores` only where
-    they are asked for here, since CTranslate2 needs another pass through the model for them. `model_path` is the model
-    that was exported; who asks for `models`, as recording attention weights does, gets it from there.
+    they are asked for here, since CTranslate2 needs another pass through the model for them. With `shortlist`, only
+    words that are likely for one of the sentences at hand are scored. `model_path` is the model that was exported; who
+    asks for `models`, as recording attention weights does, gets it from there.
     """
 
     def __init__(
@@ -45,6 +46,7 @@ class CTranslate2Translator(Translator):
         threads: int | None = None,
         batch_tokens: int = 512,
         token_scores: bool = False,
+        shortlist: bool = False,
     ) -> None:
         manifest = read_manifest(folder, FORMAT)
         texts = read_tokenizers(folder, manifest)
@@ -67,7 +69,9 @@ class CTranslate2Translator(Translator):
         """how far the rows of `attention` are behind the tokens; None: the export's heads do not align"""
         ids = {piece: at for at, piece in enumerate(model_pieces(pair.target, sizes[1]))}
         engine = _engine(folder, device, threads or _cores())
-        self._searcher = Searcher(engine, ids, batch_tokens, token_scores)
+        if shortlist and not (self.folder / SHORTLIST).is_file():
+            raise UsageError(f"{self.folder}: has no shortlist; make one with `regard shortlist`, then export again")
+        self._searcher = Searcher(engine, ids, batch_tokens, token_scores, shortlist)
 
     @property
     def models(self) -> tuple[Model, ...]:

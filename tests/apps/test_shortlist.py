@@ -31,7 +31,7 @@ def test_it_is_kept_in_the_file_with_everything_else(home: Path, run: Run) -> No
         (("shortlist", "runs/en-de", "test.en", "train.de"), 1, "test.en has 12 lines but train.de has 200"),
         (("translate", "runs/en-de", "--shortlist"), 2, "has no shortlist; `regard shortlist` makes one"),
         (("translate", "runs/en-de", "--precision", "int9"), 2, "precision: unknown 'int9' (did you mean 'int8'?)"),
-        (("translate", "runs/en-de", "--shortlist", "--engine", "ctranslate2"), 2, "the engine ctranslate2 computes"),
+        (("translate", "runs/en-de", "--precision", "int8", "--engine", "ctranslate2"), 2, "precision of its export"),
     ],
 )
 def test_what_is_wrong_is_one_sentence(home: Path, run: Run, arguments: tuple[str, ...], code: int, said: str) -> None:

@@ -14,6 +14,7 @@ from regard.base.config import to_dict
 from regard.data.batch import collate
 from regard.data.subwords import EOS, Subwords
 from regard.data.vocabulary import SubwordSettings, train
+from regard.decoding.shortlist import Shortlist
 from regard.models.model import Design, Model
 from regard.models.transformer import Transformer
 from regard.runs.artifact import Artifact, save_artifact
@@ -50,6 +51,13 @@ def write_trained(path: Path) -> Path:
     design, known, model = trained()
     alignment = {"heads": [["decoder.layers.1.cross", 2], ["decoder.layers.1.cross", 0]], "shift": 1}
     return write(path, design, known=known, model=model, alignment=alignment)
+
+
+def shortlist(top: int = 1, frequent: int = 2) -> Shortlist:
+    """Likely translations of the toy language's words."""
+    _, known, _ = trained()
+    sides = [[[*ids, EOS] for ids in known.encode_batch(list(side))] for side in zip(*TOY, strict=True)]
+    return Shortlist.learn(list(zip(*sides, strict=True)), len(known), len(known), top=top, frequent=frequent)
 
 
 @cache

@@ -12,7 +12,7 @@ from regard.interop.ctranslate2_translator import CTranslate2Translator, open_ct
 from regard.interop.export_folder import read_manifest
 from regard.models.transformer import Transformer
 from tests.apps import toy
-from tests.interop.examples import SMALL, TOY, write
+from tests.interop.examples import SMALL, TOY, shortlist, write
 
 pytest.importorskip("ctranslate2")
 
@@ -50,6 +50,32 @@ def test_eight_bits_translate_what_was_learned(trained: Path, tmp_path: Path) ->
     wanted = load(trained).translate(TEXTS)
     assert sum(one.text == other.text for one, other in zip(small, wanted, strict=True)) > len(TEXTS) * 0.7
     assert [one.score for one in small] != [one.score for one in wanted]
+
+
+def test_with_a_shortlist_only_its_words_are_found(trained: Path, listed: Path, exported: Path) -> None:
+    translator = CTranslate2Translator(listed, threads=1, shortlist=True)
+    wanted = [one.text for one in load(trained).translate(TEXTS)]
+    assert sum(one.text == other for one, other in zip(translator.translate(TEXTS), wanted, strict=True)) > 15
+    own = shortlist()
+    for text in TEXTS:  # alone, since a list is that of all sentences that are computed together
+        (found,) = translator.translate([text])
+        read = translator.source.encode(text)
+        assert {*found.n_best[0].tokens} <= {
+            *range(4),
+            *own.frequent,
+            *(word for at in read for word in own.translations[at]),
+        }
+    plain = CTranslate2Translator(listed, threads=1)
+    assert [one.text for one in plain.translate(TEXTS)] == wanted
+    with pytest.raises(UsageError, match="has no shortlist; make one with `regard shortlist`, then export again"):
+        CTranslate2Translator(exported, threads=1, shortlist=True)
+
+
+def test_a_prefix_need_not_be_on_the_shortlist(listed: Path) -> None:
+    translator = CTranslate2Translator(listed, threads=1, shortlist=True)
+    strange = toy.translation(TEXTS[-1]).split()[0]
+    (found,) = translator.translate([TEXTS[0]], prefixes=[strange])
+    assert found.text.startswith(strange)
 
 
 def test_the_model_itself_is_at_hand_where_its_file_is_known(trained: Path, exported: Path) -> None:

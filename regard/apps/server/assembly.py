@@ -1,6 +1,7 @@
 """A service from the settings of the command line."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 
@@ -19,10 +20,13 @@ def make_service(
     window: Window,
     device: str = "cpu",
     threads: int | None = None,
-    engine: str = "torch",
+    **settings: Any,
 ) -> Service:
-    """Models that are ready to be asked. `threads` is how many processors work on a batch, all of them unless set."""
-    engines, metrics = load_engines(models, device, engine=engine, threads=threads), Metrics()
+    """Models that are ready to be asked. `threads` is how many processors work on a batch, all of them unless set.
+
+    Further settings are those of `regard.load`.
+    """
+    engines, metrics = load_engines(models, device, threads=threads, **settings), Metrics()
     count = threads or torch.get_num_threads()
 
     def prepare() -> None:
