@@ -31,7 +31,7 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/attention.py --json benchmarks/results/attention.json
 	$(BIN)/python benchmarks/train.py --json benchmarks/results/train.json
 	$(BIN)/python benchmarks/translate.py --json benchmarks/results/translate.json
-	$(BIN)/python benchmarks/alignment_cost.py .bench/runs/multi30k-1200 ../shared/data/multi30k/test_2016_flickr.lc.norm.tok.en.gz
+	$(BIN)/python benchmarks/alignment_cost.py .bench/runs/multi30k-800 ../shared/data/multi30k/test_2016_flickr.lc.norm.tok.en.gz
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info .bench .pytest_cache .mypy_cache .ruff_cache .hypothesis

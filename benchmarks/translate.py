@@ -76,7 +76,7 @@ def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", type=Path, help="a model file or the folder of a run, made with the recipe's text")
-    parser.add_argument("--steps", type=int, default=1200, help="how long to train where no model is given")
+    parser.add_argument("--steps", type=int, default=800, help="how long to train where no model is given")
     parser.add_argument("--sentences", type=int, default=1000)
     parser.add_argument("--alone", type=int, default=20, help="sentences translated alone, in each round")
     parser.add_argument("--rounds", type=int, default=5)
