@@ -37,7 +37,7 @@ def main() -> None:
     """Print the tables, draw the picture."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--model", type=Path, help="a model to translate with; trained by the recipe unless given")
-    parser.add_argument("--steps", type=int, default=1200, help="how long to train where no model is given")
+    parser.add_argument("--steps", type=int, default=800, help="how long to train where no model is given")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--axes", nargs="*", default=[*AXES, "decoding"], help="what to vary")
     parser.add_argument("--data", type=Path, help="the folder of Multi30k; ../shared/data/multi30k unless given")

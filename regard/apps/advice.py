@@ -36,6 +36,7 @@ class Advice:
     """of a batch"""
     steps: int
     warmup: int
+    optimizer: str
     rate: float
     validate_every: int
     reasons: tuple[str, ...]
@@ -75,15 +76,15 @@ def advise(look: Look, model: str | None, preset: str | None) -> Advice:
         size_name = "tiny" if look.lines < 200_000 else "small" if look.lines < 1_000_000 else "base"
         reasons.append(f"{look.lines:,} pairs: a {size_name} Transformer, {_pieces(subwords, size)}")
     tokens = 2048 if look.lines < 200_000 and subwords != "character" else 4096
-    epoch = max(1, round(look.lines * _tokens_per_line(look, subwords) / tokens))
-    steps = _between(1_000, epoch * 25, 100_000)
-    if subwords == "character":
-        steps = _between(1_500, epoch * 12, 20_000)
     named = model or chosen
     if named != chosen:
         reasons = [f"{look.lines:,} lines: a {named}, as you ask for, {_pieces(subwords, size)}"]
     sized = preset or (size_name if named == chosen else "small" if named == "seq2seq" else "tiny")
-    rate = 4e-3 if (named, sized) == ("transformer", "tiny") else 2e-3 if named == "seq2seq" else 1e-3
+    optimizer, rate, epochs = _learning(named, sized)
+    epoch = max(1, round(look.lines * _tokens_per_line(look, subwords) / tokens))
+    steps = _between(1_000, epoch * epochs, 100_000)
+    if subwords == "character":
+        steps = _between(1_500, epoch * 12, 20_000)
     return Advice(
         model=named,
         preset=sized,
@@ -92,10 +93,18 @@ def advise(look: Look, model: str | None, preset: str | None) -> Advice:
         tokens=tokens,
         steps=steps,
         warmup=_between(50, steps // 12, 4_000),
+        optimizer=optimizer,
         rate=rate,
         validate_every=_between(50, steps // 30, 2_000),
         reasons=tuple(reasons),
     )
+
+
+def _learning(model: str, preset: str) -> tuple[str, float, int]:
+    """Optimizer, highest learning rate and epochs."""
+    if (model, preset) == ("transformer", "tiny"):
+        return "muon", 8e-3, 15
+    return "adam", 2e-3 if model == "seq2seq" else 1e-3, 25
 
 
 def _pieces(subwords: str, size: int) -> str:

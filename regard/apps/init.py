@@ -40,6 +40,7 @@ metric = "{metric}"            # which number of a validation decides
 average = 5                    # of so many of the best validations the weights are averaged
 
 [training.optimizer]
+name = "{optimizer}"                  # adam, or muon, which needs fewer steps
 learning_rate = {rate}
 
 [training.schedule]
