@@ -3,9 +3,11 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from regard.base.errors import UsageError, unknown
 from regard.base.files import digest
-from regard.data.subwords import SPECIALS, Subwords
+from regard.data.subwords import EOS, SPECIALS, Subwords
 from regard.decoding.loading import model_file, shortlist_of, subwords_of
 from regard.decoding.shortlist import Shortlist
 from regard.interop.ctranslate2_spec import (
@@ -77,8 +79,12 @@ def model_pieces(subwords: Subwords, size: int) -> list[str]:
 def write_shortlist(
     path: Path, shortlist: Shortlist, source_pieces: Sequence[str], target_pieces: Sequence[str]
 ) -> None:
-    """Write the shortlist as CTranslate2 reads it, unless pieces have spaces; what has no source is always scored."""
-    lists = [("", shortlist.frequent), *zip(source_pieces, shortlist.translations, strict=True)]
+    """Write the shortlist as CTranslate2 reads it, unless pieces have spaces.
+
+    Words without a source are always scored: the frequent ones, and those of `</s>`, which CTranslate2 adds by itself.
+    """
+    everywhere = np.concatenate([shortlist.frequent, shortlist.translations[EOS]])
+    lists = [("", everywhere), *zip(source_pieces, shortlist.translations, strict=True)]
     rows = [[source, *(target_pieces[at] for at in own.tolist())] for source, own in lists if len(own)]
     if not any(character.isspace() for row in rows for piece in row for character in piece):
         lines = (f"{source}\t{' '.join(targets)}\n" for source, *targets in rows)

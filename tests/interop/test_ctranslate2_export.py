@@ -6,7 +6,7 @@ import pytest
 
 from regard.base.errors import UsageError
 from regard.base.files import digest
-from regard.data.subwords import Subwords
+from regard.data.subwords import EOS, Subwords
 from regard.decoding.shortlist import Shortlist
 from regard.interop.ctranslate2_export import export_ctranslate2, model_pieces, write_shortlist
 from regard.interop.export_folder import read_manifest
@@ -46,18 +46,18 @@ def test_a_shortlist_becomes_a_map_of_words(listed: Path, exported: Path) -> Non
     wanted = shortlist()
     lines = (listed / "vmap.txt").read_text(encoding="utf-8").splitlines()
     found = {source: targets.split(" ") for source, targets in (line.split("\t") for line in lines)}
-    assert found.pop("") == [known.pieces[at] for at in wanted.frequent]
+    assert found.pop("") == [known.pieces[at] for at in [*wanted.frequent, *wanted.translations[EOS]]]
     lists = zip(known.pieces, wanted.translations, strict=True)
     assert found == {piece: [known.pieces[at] for at in own] for piece, own in lists if len(own)}
     assert not (exported / "vmap.txt").exists()
 
 
 def test_a_map_of_pieces_with_spaces_is_not_written(tmp_path: Path) -> None:
-    made = Shortlist([np.array([2]), np.array([], dtype=np.int64)], np.array([1]), 3)
-    write_shortlist(tmp_path / "spaces.txt", made, ["a", "b"], ["x", "y", " z"])
+    made = Shortlist([np.array(own, dtype=np.int64) for own in ([2], [], [], [0])], np.array([1]), 3)
+    write_shortlist(tmp_path / "spaces.txt", made, ["a", "b", "c", "</s>"], ["x", "y", " z"])
     assert not list(tmp_path.iterdir())
-    write_shortlist(tmp_path / "none.txt", made, ["a", "b"], ["x", "y", "z"])
-    assert (tmp_path / "none.txt").read_text() == "\ty\na\tz\n"
+    write_shortlist(tmp_path / "none.txt", made, ["a", "b", "c", "</s>"], ["x", "y", "z"])
+    assert (tmp_path / "none.txt").read_text() == "\ty x\na\tz\n</s>\tx\n"
 
 
 def test_ids_without_a_piece_get_a_name() -> None:
