@@ -107,17 +107,20 @@ class Searcher:
             own = [requests[at] for at in members]
             limit = max(request.most for request in own) + 1
             n_best = beam.size if has_prefix or beam.max_length is not None else beam.n_best
-            outputs = self._run(own, n_best, least, limit, options)
+            outputs = _collect(self._start(own, n_best, least, limit, options))
             again = self.token_scores or has_prefix
             for at, ended in zip(members, self._ended(own, outputs, beam, again), strict=True):
                 if ended is None:
                     too_long.setdefault((least, requests[at].most), []).append(at)
                 else:
                     found[at] = ended[: beam.n_best]
-        for (least, limit), members in too_long.items():
-            own = [requests[at] for at in members]
-            outputs = self._run(own, beam.size, least, limit, options)
-            cut = self._scored(own, [[_without_end(tokens) for tokens, _ in one] for one in outputs], beam)
+        started = [  # limits differ, so that each group is a call of its own: side by side, where there are workers
+            (members, self._start([requests[at] for at in members], beam.size, least, limit, options))
+            for (least, limit), members in too_long.items()
+        ]
+        for members, results in started:
+            rows = [[_without_end(tokens) for tokens, _ in one] for one in _collect(results)]
+            cut = self._scored([requests[at] for at in members], rows, beam)
             found |= {at: one[: beam.n_best] for at, one in zip(members, cut, strict=True)}
         return check_numbers([found[at] for at in range(len(requests))])
 
@@ -164,20 +167,21 @@ class Searcher:
             "return_end_token": True,
         } | self._batches
 
-    def _run(
+    def _start(
         self, requests: Sequence[Request], n_best: int, least: int, limit: int, options: Mapping[str, Any]
-    ) -> list[list[tuple[list[str], float]]]:
-        """The tokens of each output, `</s>` included where it ended, and its rank."""
+    ) -> list[Any]:
+        """Searches that go on by themselves, for `_collect`."""
         prefixes = [list(request.prefix) for request in requests]
-        results = self.engine.translate_batch(
+        started: list[Any] = self.engine.translate_batch(
             [list(request.source) for request in requests],
             target_prefix=prefixes if any(prefixes) else None,
             num_hypotheses=n_best,
             min_decoding_length=least,
             max_decoding_length=limit,
+            asynchronous=True,
             **options,
         )
-        return [list(zip(result.hypotheses, result.scores, strict=True)) for result in results]
+        return started
 
     def _ended(
         self,
@@ -221,6 +225,12 @@ class Searcher:
                 hypotheses.append(one if self.token_scores else replace(one, token_scores=()))
             made.append(sorted(hypotheses, key=lambda one: -one.rank))
         return made
+
+
+def _collect(started: Sequence[Any]) -> list[list[tuple[list[str], float]]]:
+    """The tokens of each output, `</s>` included where it ended, and its rank."""
+    results = [one.result() for one in started]
+    return [list(zip(result.hypotheses, result.scores, strict=True)) for result in results]
 
 
 def _without_end(tokens: Sequence[str]) -> Tokens:
