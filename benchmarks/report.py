@@ -3,8 +3,8 @@
 python benchmarks/report.py [FILE.json …]
 """
 
+import argparse
 import json
-import sys
 from pathlib import Path
 
 from measure import print_table
@@ -14,7 +14,9 @@ RESULTS = Path(__file__).resolve().parent / "results"
 
 def main() -> None:
     """Print every table of the given files, or of all."""
-    for path in map(Path, sys.argv[1:]) if sys.argv[1:] else sorted(RESULTS.glob("*.json")):
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", type=Path, nargs="*", help="all that are kept, unless given")
+    for path in parser.parse_args().files or sorted(RESULTS.glob("*.json")):
         content = json.loads(path.read_text(encoding="utf-8"))
         if "results" not in content:
             continue
