@@ -86,6 +86,6 @@ def write_shortlist(
     everywhere = np.concatenate([shortlist.frequent, shortlist.translations[EOS]])
     lists = [("", everywhere), *zip(source_pieces, shortlist.translations, strict=True)]
     rows = [[source, *(target_pieces[at] for at in own.tolist())] for source, own in lists if len(own)]
-    if not any(character.isspace() for row in rows for piece in row for character in piece):
+    if not any(separator in piece for row in rows for piece in row for separator in " \t\r\n"):
         lines = (f"{source}\t{' '.join(targets)}\n" for source, *targets in rows)
         path.write_text("".join(lines), encoding="utf-8")

@@ -70,7 +70,10 @@ class CTranslate2Translator(Translator):
         ids = {piece: at for at, piece in enumerate(model_pieces(pair.target, sizes[1]))}
         engine = _engine(folder, device, threads or _cores())
         if shortlist and not (self.folder / SHORTLIST).is_file():
-            raise UsageError(f"{self.folder}: has no shortlist; make one with `regard shortlist`, then export again")
+            raise UsageError(
+                f"{self.folder}: has no shortlist; make one with `regard shortlist`, then export again "
+                "(subwords with spaces in them cannot be listed for CTranslate2)"
+            )
         self._searcher = Searcher(engine, ids, batch_tokens, token_scores, shortlist)
 
     @property

@@ -49,8 +49,11 @@ class TrainingSettings:
     average_of: Chosen = "best"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "optimizer", OPTIMIZERS.make(self.optimizer, "optimizer"))
-        object.__setattr__(self, "schedule", SCHEDULES.make(self.schedule, "schedule"))
+        for part, members in (("optimizer", OPTIMIZERS), ("schedule", SCHEDULES)):
+            chosen = members.make(getattr(self, part), part)
+            if chosen is None:
+                raise ConfigError(f"{part}: must be one of {', '.join(members.names)}, but is none")
+            object.__setattr__(self, part, chosen)
         check_at_least("training", 0, seed=self.seed)
         check_at_least("training", 1, lanes=1 if self.lanes is None else self.lanes)
         for name in ("steps", "epochs", "patience"):

@@ -44,6 +44,8 @@ def test_an_optimizer_without_a_name_is_adam_and_is_written_as_it_was() -> None:
         ({"precision": "float16"}, r"training\.precision: unknown 'float16'"),
         ({"average_of": "first"}, r"training\.average_of: unknown 'first'"),
         ({"schedule": "linear"}, "unknown 'linear'"),
+        ({"schedule": "none"}, r"schedule: must be one of constant, cosine, .*, but is none"),
+        ({"optimizer": None}, r"optimizer: must be one of adam, muon, but is none"),
         ({"seed": -1}, "seed must be at least 0"),
     ],
 )
