@@ -1,6 +1,6 @@
 """Which settings suit a corpus: from a look at its lines, with the reasons in words."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
@@ -30,6 +30,8 @@ class Advice:
 
     model: str
     preset: str
+    sizes: Mapping[str, float]
+    """settings of the model that differ from the preset's"""
     subwords: str
     size: int
     tokens: int
@@ -80,7 +82,8 @@ def advise(look: Look, model: str | None, preset: str | None) -> Advice:
     if named != chosen:
         reasons = [f"{look.lines:,} lines: a {named}, as you ask for, {_pieces(subwords, size)}"]
     sized = preset or (size_name if named == chosen else "small" if named == "seq2seq" else "tiny")
-    optimizer, rate, epochs = _learning(named, sized)
+    quick = (named, sized) == ("transformer", "tiny")
+    optimizer, rate, epochs = ("muon", 8e-3, 15) if quick else ("adam", 2e-3 if named == "seq2seq" else 1e-3, 25)
     epoch = max(1, round(look.lines * _tokens_per_line(look, subwords) / tokens))
     steps = _between(1_000, epoch * epochs, 100_000)
     if subwords == "character":
@@ -88,6 +91,7 @@ def advise(look: Look, model: str | None, preset: str | None) -> Advice:
     return Advice(
         model=named,
         preset=sized,
+        sizes={"decoder_layers": 2, "dropout": 0.1} if quick else {},
         subwords=subwords,
         size=size,
         tokens=tokens,
@@ -98,13 +102,6 @@ def advise(look: Look, model: str | None, preset: str | None) -> Advice:
         validate_every=_between(50, steps // 30, 2_000),
         reasons=tuple(reasons),
     )
-
-
-def _learning(model: str, preset: str) -> tuple[str, float, int]:
-    """Optimizer, highest learning rate and epochs."""
-    if (model, preset) == ("transformer", "tiny"):
-        return "muon", 8e-3, 15
-    return "adam", 2e-3 if model == "seq2seq" else 1e-3, 25
 
 
 def _pieces(subwords: str, size: int) -> str:

@@ -30,7 +30,7 @@ tokens = {tokens}                  # of a batch, padding counted
 [model]
 name = "{model}"
 preset = "{preset}"            # any of its settings can be set here too, such as dropout = 0.2
-
+{sizes}
 [training]
 steps = {steps}
 patience = 10                  # validations without a better one, then it ends
@@ -106,7 +106,8 @@ def init(
         sharing="separate" if advice.subwords == "character" and advice.model == "seq2seq" else "joint",
         metric=("bleu" if advice.subwords != "character" else "exact") if dev and look.sides == 2 else "loss",
         decoding=(DECODING + PATIENCE * (advice.subwords == "character")) if look.sides == 2 else "",
-        **{key: value for key, value in vars(advice).items() if key != "reasons"},
+        sizes="".join(f"{key} = {value}\n" for key, value in advice.sizes.items()),
+        **{key: value for key, value in vars(advice).items() if key not in ("reasons", "sizes")},
     )
     settings = run_of(tomllib.loads(text), named)  # what is wrong is said before a file is written
     settings.check_sides(look.sides)

@@ -47,6 +47,12 @@ def test_the_kind_of_text_decides_on_the_model(look: Look, model: str, subwords:
     assert len(advice.reasons) == 1
 
 
+def test_little_text_is_learned_with_what_is_soonest_good() -> None:
+    small, other = advise(SENTENCES, None, None), advise(SENTENCES, None, "small")
+    assert (small.optimizer, small.sizes) == ("muon", {"decoder_layers": 2, "dropout": 0.1})
+    assert (other.optimizer, other.sizes) == ("adam", {})
+
+
 def test_more_text_makes_larger_models_and_longer_training() -> None:
     small, large = advise(SENTENCES, None, None), advise(replace(SENTENCES, lines=4_000_000), None, None)
     assert (small.preset, large.preset) == ("tiny", "base")
@@ -60,7 +66,7 @@ def test_more_text_makes_larger_models_and_longer_training() -> None:
 def test_whatever_is_asked_for_has_a_preset(look: Look, model: str | None) -> None:
     advice = advise(look, model, None)
     assert advice.model == (model or advice.model)
-    with_preset({"name": advice.model, "preset": advice.preset}, "model")
+    with_preset({"name": advice.model, "preset": advice.preset, **advice.sizes}, "model")
 
 
 def test_what_is_asked_for_is_taken() -> None:
