@@ -91,7 +91,7 @@ def advise(look: Look, model: str | None, preset: str | None) -> Advice:
     return Advice(
         model=named,
         preset=sized,
-        sizes={"decoder_layers": 2, "dropout": 0.1} if quick else {},
+        sizes=_quick_sizes(look.lines) if quick else {},
         subwords=subwords,
         size=size,
         tokens=tokens,
@@ -102,6 +102,11 @@ def advise(look: Look, model: str | None, preset: str | None) -> Advice:
         validate_every=_between(50, steps // 30, 2_000),
         reasons=tuple(reasons),
     )
+
+
+def _quick_sizes(lines: int) -> dict[str, float]:
+    """A short decoder is soonest good; with few lines, the preset's dropout keeps it from learning them by heart."""
+    return {"decoder_layers": 2} | ({"dropout": 0.1} if lines >= 10_000 else {})
 
 
 def _pieces(subwords: str, size: int) -> str:

@@ -51,6 +51,7 @@ def test_little_text_is_learned_with_what_is_soonest_good() -> None:
     small, other = advise(SENTENCES, None, None), advise(SENTENCES, None, "small")
     assert (small.optimizer, small.sizes) == ("muon", {"decoder_layers": 2, "dropout": 0.1})
     assert (other.optimizer, other.sizes) == ("adam", {})
+    assert advise(replace(SENTENCES, lines=3_000), None, None).sizes == {"decoder_layers": 2}
 
 
 def test_more_text_makes_larger_models_and_longer_training() -> None:
