@@ -62,6 +62,7 @@ def export_ctranslate2(
             "quantization": quantization,
             "positions": spec.decoder.position_encodings.encodings.shape[0],
             "attention": None if aligned is None else aligned._asdict(),
+            "shortlist": digest(folder / SHORTLIST) if (folder / SHORTLIST).exists() else None,
         }
         write_manifest(folder, FORMAT, artifact, digest(file), **details)
     return Path(out)
@@ -86,6 +87,6 @@ def write_shortlist(
     everywhere = np.concatenate([shortlist.frequent, shortlist.translations[EOS]])
     lists = [("", everywhere), *zip(source_pieces, shortlist.translations, strict=True)]
     rows = [[source, *(target_pieces[at] for at in own.tolist())] for source, own in lists if len(own)]
-    if not any(separator in piece for row in rows for piece in row for separator in " \t\r\n"):
+    if rows and not any(separator in piece for row in rows for piece in row for separator in " \t\r\n"):
         lines = (f"{source}\t{' '.join(targets)}\n" for source, *targets in rows)
         path.write_text("".join(lines), encoding="utf-8")

@@ -64,16 +64,12 @@ class CTranslate2Translator(Translator):
             batch_tokens=batch_tokens,
             alignment=extras.get("alignment"),
         )
+        _check_shortlist(self.folder, manifest.details.get("shortlist"), wanted=shortlist)
         self._room: int = manifest.details["positions"]
         self.attention_shift: int | None = (manifest.details["attention"] or {}).get("shift")
         """how far the rows of `attention` are behind the tokens; None: the export's heads do not align"""
         ids = {piece: at for at, piece in enumerate(model_pieces(pair.target, sizes[1]))}
         engine = _engine(folder, device, threads or _cores())
-        if shortlist and not (self.folder / SHORTLIST).is_file():
-            raise UsageError(
-                f"{self.folder}: has no shortlist; make one with `regard shortlist`, then export again "
-                "(subwords with spaces in them cannot be listed for CTranslate2)"
-            )
         self._searcher = Searcher(engine, ids, batch_tokens, token_scores, shortlist)
 
     @property
@@ -161,6 +157,18 @@ def _export_of(model: Path, tell: Any) -> Path:
     export_ctranslate2(model, folder, quantization, force=True)
     tell(f"exported {model} to {folder} for CTranslate2, {quantization}; the next time it is there already")
     return folder
+
+
+def _check_shortlist(folder: Path, made: str | None, *, wanted: bool) -> None:
+    """The shortlist is there and as it was written: CTranslate2 reads a damaged one without a word, or crashes."""
+    if wanted and made is None:
+        raise UsageError(
+            f"{folder}: has no shortlist; make one with `regard shortlist`, then export again "
+            "(subwords with spaces in them cannot be listed for CTranslate2)"
+        )
+    file = folder / SHORTLIST
+    if made != (digest(file) if file.is_file() else None):
+        raise RegardError(f"{file}: is not the shortlist of this export; export the model again with --force")
 
 
 def _engine(folder: str | Path, device: str, threads: int) -> Any:

@@ -55,6 +55,8 @@ def test_a_shortlist_becomes_a_map_of_words(listed: Path, exported: Path) -> Non
 def test_a_map_of_pieces_with_spaces_is_not_written(tmp_path: Path) -> None:
     made = Shortlist([np.array(own, dtype=np.int64) for own in ([2], [], [], [0])], np.array([1]), 3)
     write_shortlist(tmp_path / "spaces.txt", made, ["a", "b", "c", "</s>"], ["x", "y", " z"])
+    nothing = np.array([], dtype=np.int64)
+    write_shortlist(tmp_path / "empty.txt", Shortlist([nothing] * 4, nothing, 3), [*"abcd"], [*"xyz"])
     assert not list(tmp_path.iterdir())
     write_shortlist(tmp_path / "none.txt", made, ["a", "b", "c", "</s>"], ["x", "y", "z"])
     assert (tmp_path / "none.txt").read_text() == "\ty x\na\tz\n</s>\tx\n"

@@ -67,6 +67,16 @@ def test_with_a_shortlist_it_finds_what_ours_finds(trained: Path, listed: Path, 
         CTranslate2Translator(exported, threads=1, shortlist=True)
 
 
+@pytest.mark.parametrize("text", [None, "", "\t<unk>\n"])
+def test_a_damaged_shortlist_is_told(listed: Path, tmp_path: Path, text: str | None) -> None:
+    folder = tmp_path / "export"
+    shutil.copytree(listed, folder)
+    (folder / "vmap.txt").unlink() if text is None else (folder / "vmap.txt").write_text(text)
+    for shortlist in (True, False):
+        with pytest.raises(RegardError, match=r"vmap\.txt: is not the shortlist of this export"):
+            CTranslate2Translator(folder, threads=1, shortlist=shortlist)
+
+
 def test_a_prefix_need_not_be_on_the_shortlist(listed: Path) -> None:
     translator = CTranslate2Translator(listed, threads=1, shortlist=True)
     strange = toy.translation(TEXTS[-1]).split()[0]
