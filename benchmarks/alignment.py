@@ -20,6 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.measure import machine, print_table, write_json
+from regard.alignment import eflomal
+from regard.alignment.aligner import Aligner
+from regard.alignment.heads import rank_heads
 from regard.data.links import (
     SYMMETRIZATIONS,
     Gold,
@@ -32,10 +35,7 @@ from regard.data.links import (
     to_pharaoh,
 )
 from regard.decoding.translator import Translator
-from regard.inspection.aligner import Aligner
-from regard.inspection.heads import rank_heads
 from regard.inspection.loading import load
-from regard.interop import eflomal
 
 SIDES = ("en", "cs")
 DIRECTIONS = {"forward": SIDES, "backward": SIDES[::-1]}

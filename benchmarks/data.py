@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from regard.data.batches import Batches, BatchSettings, Position
 from regard.data.corpus import open_corpus
 from regard.data.loader import Loader
+from regard.data.plan import Batches, BatchSettings, Position
 from regard.data.store import build_store
-from regard.data.vocabulary import SubwordSettings, train_pair
+from regard.data.subwords.learn import SubwordSettings, train_pair
 
 WORDS = 60_000
 CHUNK = 20_000

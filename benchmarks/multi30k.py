@@ -8,7 +8,7 @@ from environments import ROOT
 
 from regard.apps.preparation import prepare
 from regard.apps.settings import RunSettings, read_run
-from regard.data.batches import Position
+from regard.data.plan import Position
 
 RECIPE = ROOT / "recipes" / "multi30k.toml"
 QUICK = ROOT / "recipes" / "multi30k-quick.toml"

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from regard.attention.normalizer import NORMALIZERS as normalizers
     from regard.attention.part import Sizes
     from regard.attention.position import POSITIONS as positions
+    from regard.attention.record import record
     from regard.attention.score import SCORES as scores
     from regard.attention.soft_dict import SoftDict
-    from regard.inspection.record import record
     from regard.loading import load
 
 __version__ = "0.1.0"

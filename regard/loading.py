@@ -10,15 +10,15 @@ from typing import Any
 
 import torch
 
+from regard.alignment.aligner import Aligner, links_of
+from regard.alignment.word_weights import merge
 from regard.base.errors import UsageError, check_one_of
 from regard.data.links import Links
-from regard.data.word_numbers import word_numbers
+from regard.data.subwords.word_numbers import word_numbers
 from regard.decoding.generator import Generator
 from regard.decoding.strategy import Strategy
 from regard.decoding.translator import Pair, Translator
 from regard.inspection import loading
-from regard.inspection.aligner import Aligner, links_of
-from regard.inspection.word_weights import merge
 from regard.interop.ctranslate2_translator import CTranslate2Translator, open_ctranslate2
 
 ENGINES = ("torch", "ctranslate2")

@@ -21,8 +21,10 @@ ORDER = (
     ("layers",),
     ("models",),
     ("runs",),
-    ("training", "decoding"),
+    ("training", "decoding", "metrics"),
+    ("alignment", "markup"),
     ("inspection", "interop"),
+    ("tasks",),
     (FRONT_DOOR,),
     ("apps",),
 )

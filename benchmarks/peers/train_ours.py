@@ -10,8 +10,8 @@ from typing import Any
 import torch
 from training import BETAS, CLIP, EPSILON, RATE, SMOOTHING, Gate, read_batches, walk
 
-from regard.data.batch import Batch
-from regard.data.batches import Position
+from regard.data.pairs import Batch
+from regard.data.plan import Position
 from regard.models.transformer import Transformer
 from regard.runs.folder import RunFolder
 from regard.training.loss import CrossEntropy

@@ -6,7 +6,7 @@ from itertools import islice
 
 from regard.base.errors import RegardError
 from regard.data.corpus import Corpus, Counts
-from regard.data.subwords import UNSPACED
+from regard.data.subwords.tokenizer import UNSPACED
 
 _LOOKED_AT = 100_000
 

@@ -31,9 +31,9 @@ Translate = Callable[[list[str]], Sequence[Any]]
 def keeping(markup: Markup | None, keep: str | None, translate: Translate, **others: Any) -> Translate:
     """The same translating with markup kept; HTML is a document for each text. `others` are options that do not fit."""
     from regard.base.errors import UsageError
-    from regard.decoding.markup import translate_pages, translate_texts
-    from regard.decoding.tags.placeholders import ALWAYS, Kept
     from regard.decoding.translator import Translation
+    from regard.markup.document import translate_pages, translate_texts
+    from regard.markup.placeholders import ALWAYS, Kept
 
     if markup is None:
         if keep is not None:

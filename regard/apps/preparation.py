@@ -7,25 +7,25 @@ from typing import Any
 
 import torch
 
+from regard.alignment.eflomal import EFLOMAL, eflomal_links
 from regard.apps.settings import RunSettings, SubwordChoice
 from regard.base.config import to_dict
 from regard.base.errors import ConfigError, RegardError
 from regard.base.files import digest, read_text, write_text
-from regard.data.batch import collate
-from regard.data.batches import Batches, BatchSettings, Position
 from regard.data.corpus import Corpus, Texts
 from regard.data.link_store import LinkStore, build_links
 from regard.data.loader import Loader
-from regard.data.resegment import Resegment
+from regard.data.pairs import collate
+from regard.data.plan import Batches, BatchSettings, Position
 from regard.data.store import Store, build_store
-from regard.data.streams import Streams
-from regard.data.subwords import SubwordPair, Subwords
-from regard.data.vocabulary import train, train_pair
-from regard.data.vocabulary_files import load_subwords
+from regard.data.subwords.formats import load_subwords
+from regard.data.subwords.learn import train, train_pair
+from regard.data.subwords.resegment import Resegment
+from regard.data.subwords.tokenizer import SubwordPair, Subwords
+from regard.data.windows import Streams
 from regard.decoding.strategies.greedy import Greedy
 from regard.decoding.translator import Translator
-from regard.inspection.quality import corpus_scores, exact_match
-from regard.interop.eflomal import EFLOMAL, eflomal_links
+from regard.metrics.quality import corpus_scores, exact_match
 from regard.models.model import Model
 from regard.runs.artifact import Artifact
 from regard.training.loss import CrossEntropy

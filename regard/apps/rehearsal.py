@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from regard.apps.preparation import Prepared
-from regard.data.batch import Batch
-from regard.data.batches import Position
 from regard.data.loader import Loader
+from regard.data.pairs import Batch
+from regard.data.plan import Position
 from regard.training.lanes import Lanes
 from regard.training.optimizer import set_rate, take_step
 

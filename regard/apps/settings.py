@@ -9,10 +9,10 @@ import torch
 
 from regard.base.config import from_dict, read_table
 from regard.base.errors import ConfigError, unknown
-from regard.data.batches import BatchSettings
 from regard.data.corpus import Blanks, Corpus, Format, open_corpus
-from regard.data.streams import StreamSettings
-from regard.data.vocabulary import SubwordSettings
+from regard.data.plan import BatchSettings
+from regard.data.subwords.learn import SubwordSettings
+from regard.data.windows import StreamSettings
 from regard.decoding.strategy import STRATEGIES
 from regard.models.model import MODELS
 from regard.training.settings import TrainingSettings

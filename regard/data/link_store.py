@@ -21,7 +21,7 @@ from regard.base.files import digest, read_lines
 from regard.data.corpus import Corpus, Counts, Pair
 from regard.data.links import parse_links
 from regard.data.store import RowWriter, Tokens, read_key, replace_folder, whole_key, write_key
-from regard.data.subwords import MARK, SubwordPair, Subwords, words
+from regard.data.subwords.tokenizer import MARK, SubwordPair, Subwords, words
 
 Unit = Literal["word", "character"]
 _NAME, _DTYPE, _LINES = "links", "<u4", 8_192

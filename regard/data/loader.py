@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from regard.data.batch import Batch, Ids, collate
-from regard.data.batches import Batches, Position
 from regard.data.link_store import LinkStore
+from regard.data.pairs import Batch, Ids, collate
+from regard.data.plan import Batches, Position
 from regard.data.prefetch import Prefetch
-from regard.data.resegment import Resegment
 from regard.data.store import Store
+from regard.data.subwords.resegment import Resegment
 
 
 @dataclass(frozen=True)

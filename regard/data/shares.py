@@ -11,9 +11,9 @@ import torch
 from jaxtyping import Int64
 from torch import Tensor
 
-from regard.data.batch import Batch
-from regard.data.streams import Window
-from regard.data.subwords import PAD
+from regard.data.pairs import Batch
+from regard.data.subwords.tokenizer import PAD
+from regard.data.windows import Window
 
 Rows = Int64[Tensor, "rows"]
 

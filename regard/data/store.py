@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from regard.base.errors import ConfigError, RegardError
 from regard.base.files import read_bytes, sync_folder, temporary_beside, unreadable, unwritable
 from regard.data.corpus import Corpus, Counts
-from regard.data.subwords import EOS, SubwordPair, Subwords
+from regard.data.subwords.tokenizer import EOS, SubwordPair, Subwords
 
 _VERSION = 1
 _KEY = "store.json"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import torch
 
 from regard.base.errors import UsageError
-from regard.data.subwords import EOS, Subwords
+from regard.data.subwords.tokenizer import EOS, Subwords
 from regard.decoding.batching import in_batches
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.scorer import Scorer, evaluating, log_mean

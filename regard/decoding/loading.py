@@ -11,12 +11,12 @@ import torch
 
 from regard.base.config import from_dict
 from regard.base.errors import RegardError, UsageError
-from regard.data.subwords import SubwordPair, Subwords
+from regard.data.subwords.tokenizer import SubwordPair, Subwords
 from regard.decoding.generator import Generator
 from regard.decoding.shortlist import Shortlist
 from regard.decoding.strategy import STRATEGIES, Strategy
 from regard.decoding.translator import Translator
-from regard.layers.precision import in_precision
+from regard.layers.inference.precision import in_precision
 from regard.runs.artifact import Artifact, load_artifact
 from regard.runs.folder import RunFolder
 

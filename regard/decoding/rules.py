@@ -12,8 +12,8 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from regard.data.subwords import EOS
-from regard.decoding.top import top, top_of_all
+from regard.data.subwords.tokenizer import EOS
+from regard.decoding.topk import top, top_of_all
 
 FREE = -1
 

@@ -15,8 +15,8 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from regard.base.errors import CombinationError, UsageError
-from regard.decoding.packed import Packed, packed
-from regard.decoding.top import LogSumExp
+from regard.decoding.packed.decoder import Packed, packed
+from regard.decoding.topk import LogSumExp
 from regard.decoding.words import Words
 from regard.models.model import Model, State
 

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from regard.data.subwords import BOS, PAD
+from regard.data.subwords.tokenizer import BOS, PAD
 from regard.decoding.scorer import Scorer, evaluating, log_mean
 from regard.models.model import Model
 

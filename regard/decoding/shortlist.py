@@ -20,7 +20,7 @@ from torch import Tensor
 
 from regard.base.errors import RegardError
 from regard.data.lexicon import TokenPair, translations
-from regard.data.subwords import EOS
+from regard.data.subwords.tokenizer import EOS
 from regard.decoding.words import Words
 
 SPECIAL = EOS + 1

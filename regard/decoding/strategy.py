@@ -13,7 +13,7 @@ from torch import Tensor
 
 from regard.base.catalog import Catalog
 from regard.base.errors import ConfigError, RegardError, check_at_least
-from regard.data.subwords import BOS, EOS, PAD, UNK
+from regard.data.subwords.tokenizer import BOS, EOS, PAD, UNK
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.rules import Rules, forced_tokens
 from regard.decoding.scorer import Scorer, States

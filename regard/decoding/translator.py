@@ -9,9 +9,9 @@ import numpy as np
 import torch
 
 from regard.base.errors import UsageError
-from regard.data.batch import pad
 from regard.data.links import Link, Links
-from regard.data.subwords import EOS, Subwords, words
+from regard.data.pairs import pad
+from regard.data.subwords.tokenizer import EOS, Subwords, words
 from regard.decoding import segment
 from regard.decoding.batching import in_batches
 from regard.decoding.hypothesis import Hypothesis

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear
 
 from regard.decoding.hypothesis import Hypothesis
-from regard.layers.filled import missing
+from regard.layers.inference.filled import missing
 
 
 @dataclass(frozen=True)

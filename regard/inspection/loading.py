@@ -9,12 +9,12 @@ from pathlib import Path
 
 import torch
 
+from regard.alignment.aligner import Aligner
+from regard.attention.record import attention_layers
 from regard.decoding import loading
 from regard.decoding.generator import Generator
 from regard.decoding.strategy import Strategy
 from regard.decoding.translator import Translator
-from regard.inspection.aligner import Aligner
-from regard.inspection.record import attention_layers
 
 
 def load(

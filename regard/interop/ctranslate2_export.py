@@ -7,7 +7,7 @@ import numpy as np
 
 from regard.base.errors import UsageError, unknown
 from regard.base.files import digest
-from regard.data.subwords import EOS, SPECIALS, Subwords
+from regard.data.subwords.tokenizer import EOS, SPECIALS, Subwords
 from regard.decoding.loading import model_file, shortlist_of, subwords_of
 from regard.decoding.shortlist import Shortlist
 from regard.interop.ctranslate2_spec import (

@@ -20,7 +20,7 @@ from typing import Any
 import torch
 
 from regard.base.errors import ConfigError, UsageError
-from regard.data.subwords import EOS, SPECIALS
+from regard.data.subwords.tokenizer import EOS, SPECIALS
 from regard.decoding.hypothesis import Hypothesis, hypothesis
 from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategies.greedy import Greedy

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from regard.base.errors import RegardError, UsageError
 from regard.base.files import digest
-from regard.data.subwords import EOS
+from regard.data.subwords.tokenizer import EOS
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.loading import model_file, strategy_of, subwords_of
 from regard.decoding.strategy import Strategy

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from regard.base.errors import RegardError
 from regard.base.files import digest
-from regard.data.subwords import BOS, EOS
+from regard.data.subwords.tokenizer import BOS, EOS
 from regard.decoding.loading import model_file
 from regard.interop.export_folder import making, write_manifest
 from regard.interop.onnx_graphs import Axes, Graph, make_graphs

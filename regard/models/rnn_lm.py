@@ -18,7 +18,7 @@ from regard.attention.part import positions_of
 from regard.layers.dropout import Dropout
 from regard.layers.embedding import Embedding, tie
 from regard.layers.reader import Combine, Joining, SingleHead
-from regard.layers.recurrent import Cell, Recurrent, States
+from regard.layers.rnn import Cell, Recurrent, States
 from regard.models.model import Design, Model, State, fitting, weights_in
 
 

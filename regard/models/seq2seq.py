@@ -25,7 +25,7 @@ from regard.base.errors import ConfigError
 from regard.layers.dropout import Dropout
 from regard.layers.embedding import Embedding, tie
 from regard.layers.reader import Combine, Joining, SingleHead
-from regard.layers.recurrent import Bridge, Cell, Directions, Recurrent, States
+from regard.layers.rnn import Bridge, Cell, Directions, Recurrent, States
 from regard.models.model import Design, Model, State, fitting, given, weights_in
 
 Query = Literal["previous", "current"]

@@ -20,10 +20,10 @@ import torch
 from jaxtyping import Float, Int64
 from torch import Tensor, nn
 
-from regard.attention.watch import attention_layers, watch
+from regard.attention.record import attention_layers, watch
 from regard.base.errors import ConfigError, UsageError, unknown
-from regard.data.batch import Batch
 from regard.data.link_store import Unit
+from regard.data.pairs import Batch
 from regard.models.model import Model
 from regard.training.loss import CrossEntropy, Item, Loss
 

@@ -19,9 +19,9 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 
 from regard.base.errors import ConfigError, check_at_least
-from regard.data.batch import Batch
-from regard.data.streams import Window
-from regard.data.subwords import PAD
+from regard.data.pairs import Batch
+from regard.data.subwords.tokenizer import PAD
+from regard.data.windows import Window
 from regard.models.model import Model
 from regard.training.blockwise import blockwise, wide
 

@@ -12,7 +12,7 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
-from regard.data.batches import Position
+from regard.data.plan import Position
 from regard.runs.artifact import load_weights, split_ties
 from regard.training.history import History
 

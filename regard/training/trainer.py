@@ -17,7 +17,7 @@ from torch import nn
 
 from regard.base.allocator import keep_memory
 from regard.base.errors import RegardError
-from regard.data.batches import Position
+from regard.data.plan import Position
 from regard.runs.artifact import Artifact
 from regard.runs.folder import RunFolder
 from regard.training.history import Point, score_of

@@ -13,7 +13,7 @@ import torch
 
 from regard.apps.cli import main
 from tests.apps import toy
-from tests.apps.commands import SMALL, SMALL_LM, Done, Run, changes
+from tests.apps.running import SMALL, SMALL_LM, Done, Run, changes
 
 
 @contextlib.contextmanager

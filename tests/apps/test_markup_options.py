@@ -4,7 +4,7 @@ import pytest
 
 from regard.apps.markup_options import Markup, keeping
 from regard.base.errors import UsageError
-from tests.decoding.tags.fakes import backwards
+from tests.markup.fakes import backwards
 
 
 def test_markup_is_kept_in_documents_and_in_lines() -> None:

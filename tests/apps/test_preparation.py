@@ -6,17 +6,17 @@ from pathlib import Path
 import pytest
 import torch
 
+from regard.alignment import eflomal
 from regard.apps.preparation import dev_batches, find_subwords, prepare
 from regard.apps.settings import RunSettings, read_run
 from regard.base.errors import ConfigError, RegardError
-from regard.data.batches import Position
 from regard.data.corpus import open_corpus
 from regard.data.links import Link
 from regard.data.loader import Loader
-from regard.data.subwords import EOS
-from regard.interop import eflomal
+from regard.data.plan import Position
+from regard.data.subwords.tokenizer import EOS
 from tests.apps import toy
-from tests.apps.commands import SMALL, SMALL_LM, Run, changes
+from tests.apps.running import SMALL, SMALL_LM, Run, changes
 
 
 def settings(home: Path, name: str = "run.toml", **changes: object) -> RunSettings:

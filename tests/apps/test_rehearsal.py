@@ -7,7 +7,7 @@ import pytest
 from regard.apps.preparation import Prepared, prepare
 from regard.apps.rehearsal import rehearse
 from regard.apps.settings import read_run
-from tests.apps.commands import SMALL, SMALL_LM
+from tests.apps.running import SMALL, SMALL_LM
 
 
 def prepared(home: Path, name: str, settings: dict[str, object], **training: object) -> Prepared:

@@ -14,8 +14,8 @@ from regard.attention.multihead import Attention, MultiHead
 from regard.attention.positions.learned import Learned
 from regard.attention.positions.rotary import Rotary
 from regard.attention.positions.sinusoidal import Sinusoidal
+from regard.attention.record import record
 from regard.base.errors import CombinationError, ConfigError, ShapeError
-from regard.inspection.record import record
 
 WIDTH = 12
 

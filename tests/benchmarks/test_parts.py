@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
-from regard.data.batch import Batch, collate
+from regard.data.pairs import Batch, collate
 from regard.models.transformer import Transformer
 from regard.training.loss import CrossEntropy
 

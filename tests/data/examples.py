@@ -2,8 +2,8 @@
 
 from functools import cache
 
-from regard.data.subwords import SubwordPair, Subwords
-from regard.data.vocabulary import SubwordSettings, train
+from regard.data.subwords.learn import SubwordSettings, train
+from regard.data.subwords.tokenizer import SubwordPair, Subwords
 
 LINES = (
     "A dog runs over the green grass, and another dog runs after it.",

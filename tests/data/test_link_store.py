@@ -9,7 +9,7 @@ from regard.base.errors import RegardError
 from regard.data.corpus import Corpus, open_corpus
 from regard.data.link_store import Unit, build_links, token_links
 from regard.data.store import build_store
-from regard.data.subwords import SubwordPair
+from regard.data.subwords.tokenizer import SubwordPair
 from tests.data.examples import LINES, pair, subwords
 
 ENGLISH = LINES[0], LINES[1], LINES[4]

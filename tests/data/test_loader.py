@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 import torch
 
-from regard.data.batch import Batch
-from regard.data.batches import Batches, BatchSettings, Position
 from regard.data.corpus import open_corpus
 from regard.data.link_store import build_links
 from regard.data.loader import Loader
-from regard.data.resegment import Resegment
+from regard.data.pairs import Batch
+from regard.data.plan import Batches, BatchSettings, Position
 from regard.data.store import Store, build_store
+from regard.data.subwords.resegment import Resegment
 from tests.data.examples import LINES, pair, subwords
 
 

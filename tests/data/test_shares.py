@@ -5,11 +5,11 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from regard.data.batch import Batch, collate
-from regard.data.batches import Position
+from regard.data.pairs import Batch, collate
+from regard.data.plan import Position
 from regard.data.shares import shares
-from regard.data.streams import Streams, StreamSettings
-from regard.data.subwords import EOS, PAD
+from regard.data.subwords.tokenizer import EOS, PAD
+from regard.data.windows import Streams, StreamSettings
 
 sentences = st.lists(st.integers(4, 999), max_size=9).map(lambda ids: np.array([*ids, EOS]))
 pairs = st.lists(st.tuples(sentences, sentences), min_size=1, max_size=9)

@@ -15,7 +15,7 @@ from regard.base.errors import ConfigError, RegardError
 from regard.data import store as module
 from regard.data.corpus import Corpus, Counts, open_corpus
 from regard.data.store import Store, build_store, open_store
-from regard.data.subwords import EOS, SubwordPair, Subwords
+from regard.data.subwords.tokenizer import EOS, SubwordPair, Subwords
 from tests.data.examples import LINES, pair, subwords
 
 

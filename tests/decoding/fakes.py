@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor, nn
 
-from regard.data.subwords import EOS
+from regard.data.subwords.tokenizer import EOS
 from regard.decoding.rules import Rules, forced_tokens
 from regard.models.model import Model, State
 

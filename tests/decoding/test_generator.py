@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from regard.base.errors import UsageError
-from regard.data.subwords import EOS
+from regard.data.subwords.tokenizer import EOS
 from regard.decoding.generator import Generator
 from regard.decoding.scoring import score_tokens
 from regard.decoding.strategies.greedy import Greedy

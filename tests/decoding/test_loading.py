@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from regard.base.errors import RegardError, UsageError
-from regard.data.subwords import Subwords
-from regard.data.vocabulary import SubwordSettings, train
+from regard.data.subwords.learn import SubwordSettings, train
+from regard.data.subwords.tokenizer import Subwords
 from regard.decoding.generator import Generator
 from regard.decoding.loading import load, model_file, strategy_of, subwords_of
 from regard.decoding.shortlist import Shortlist
@@ -19,8 +19,8 @@ from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategies.greedy import Greedy
 from regard.decoding.strategies.sample import Sample
 from regard.decoding.translator import Translator
-from regard.layers import precision
-from regard.layers.int8 import Int8Linear
+from regard.layers.inference import precision
+from regard.layers.inference.int8 import Int8Linear
 from regard.runs.artifact import Artifact, load_artifact, save_artifact
 
 TEXTS = ["the dog sees the cat", "the cat finds a house"]

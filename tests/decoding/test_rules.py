@@ -1,6 +1,6 @@
 import torch
 
-from regard.data.subwords import EOS
+from regard.data.subwords.tokenizer import EOS
 from regard.decoding.rules import FREE, forced_tokens
 from tests.decoding.fakes import rules
 

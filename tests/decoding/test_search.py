@@ -3,7 +3,7 @@ import torch
 from torch import Tensor
 
 from regard.base.errors import ConfigError, ShapeError, UsageError
-from regard.data.subwords import EOS
+from regard.data.subwords.tokenizer import EOS
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.scoring import score_tokens
 from regard.decoding.search import search

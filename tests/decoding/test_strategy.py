@@ -3,7 +3,7 @@ import torch
 
 from regard.base.config import from_dict
 from regard.base.errors import ConfigError, RegardError
-from regard.data.subwords import BOS, EOS, PAD
+from regard.data.subwords.tokenizer import BOS, EOS, PAD
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategies.greedy import Greedy

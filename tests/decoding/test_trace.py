@@ -1,6 +1,6 @@
 import pytest
 
-from regard.data.subwords import EOS
+from regard.data.subwords.tokenizer import EOS
 from regard.decoding.search import search
 from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategies.greedy import Greedy

@@ -5,18 +5,18 @@ from pathlib import Path
 import pytest
 
 import regard
+from regard.alignment.aligner import Aligner
 from regard.base.config import to_dict
 from regard.base.errors import UsageError
 from regard.decoding.strategies.greedy import Greedy
 from regard.decoding.translator import Translator
-from regard.inspection.aligner import Aligner
 from regard.inspection.loading import load
 from regard.models.gpt import Gpt
 from regard.models.model import Design
 from regard.models.seq2seq import Seq2seq
 from regard.runs.artifact import Artifact, save_artifact
+from tests.alignment.test_cross_weights import DESIGNS
 from tests.data.examples import LINES, subwords
-from tests.inspection.test_alignment import DESIGNS
 
 
 def saved(path: Path, name: str, design: Design, **extras: object) -> Path:

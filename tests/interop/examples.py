@@ -11,9 +11,9 @@ from jaxtyping import config
 from torch.nn.functional import cross_entropy
 
 from regard.base.config import to_dict
-from regard.data.batch import collate
-from regard.data.subwords import EOS, Subwords
-from regard.data.vocabulary import SubwordSettings, train
+from regard.data.pairs import collate
+from regard.data.subwords.learn import SubwordSettings, train
+from regard.data.subwords.tokenizer import EOS, Subwords
 from regard.decoding.shortlist import Shortlist
 from regard.models.model import Design, Model
 from regard.models.transformer import Transformer

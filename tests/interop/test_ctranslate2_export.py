@@ -6,7 +6,7 @@ import pytest
 
 from regard.base.errors import UsageError
 from regard.base.files import digest
-from regard.data.subwords import EOS, Subwords
+from regard.data.subwords.tokenizer import EOS, Subwords
 from regard.decoding.shortlist import Shortlist
 from regard.interop.ctranslate2_export import export_ctranslate2, model_pieces, write_shortlist
 from regard.interop.export_folder import read_manifest

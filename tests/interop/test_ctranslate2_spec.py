@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 import torch
 
+from regard.attention.record import record
 from regard.base.errors import RegardError, UsageError
-from regard.data.batch import pad
-from regard.data.subwords import EOS
+from regard.data.pairs import pad
+from regard.data.subwords.tokenizer import EOS
 from regard.decoding.loading import load
 from regard.decoding.translator import Pair
-from regard.inspection.record import record
 from regard.interop.ctranslate2_export import export_ctranslate2
 from regard.interop.ctranslate2_spec import Heads, alignment_heads, check_expressible, library
 from regard.interop.ctranslate2_translator import CTranslate2Translator

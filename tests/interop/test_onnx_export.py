@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from regard.base.errors import RegardError, UsageError
-from regard.data.subwords import BOS, EOS, Subwords
+from regard.data.subwords.tokenizer import BOS, EOS, Subwords
 from regard.decoding.loading import load
 from regard.decoding.strategies.greedy import Greedy
 from regard.interop import onnx_export

@@ -3,9 +3,9 @@ import torch
 from torch import Tensor
 
 from regard.attention.masks.causal import Causal
+from regard.attention.record import record
 from regard.attention.score import SCORES
 from regard.base.errors import ConfigError
-from regard.inspection.record import record
 from regard.layers.reader import Joining, SingleHead
 
 X = torch.randn(2, 3, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(1))

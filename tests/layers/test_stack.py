@@ -4,8 +4,8 @@ from torch import nn
 
 from regard.attention.masks.causal import Causal
 from regard.attention.multihead import Attention
+from regard.attention.record import attention_layers
 from regard.base.errors import ConfigError
-from regard.inspection.record import attention_layers
 from regard.layers.block import Block
 from regard.layers.stack import Stack
 

@@ -4,8 +4,8 @@ import pytest
 import torch
 from torch import nn
 
+from regard.attention.record import attention_layers
 from regard.base.errors import ShapeError
-from regard.inspection.record import attention_layers
 from regard.models.gpt import Gpt
 
 from . import laws

@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 import torch
 
+from regard.attention.record import attention_layers, record
 from regard.base.errors import ConfigError
-from regard.inspection.record import attention_layers, record
 from regard.layers.reader import SingleHead
 from regard.models.rnn_lm import RnnLm
 

@@ -5,8 +5,8 @@ import pytest
 import torch
 from torch import Tensor
 
+from regard.attention.record import attention_layers, record
 from regard.base.errors import ConfigError
-from regard.inspection.record import attention_layers, record
 from regard.layers.reader import SingleHead
 from regard.models.seq2seq import Seq2seq, Seq2seqModel
 

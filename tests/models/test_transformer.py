@@ -6,8 +6,8 @@ from torch import Tensor, nn
 
 from regard.attention.position import sinusoid
 from regard.attention.positions.sinusoidal import Sinusoidal
+from regard.attention.record import attention_layers, record
 from regard.base.errors import ConfigError, ShapeError
-from regard.inspection.record import attention_layers, record
 from regard.models.transformer import Transformer, TransformerModel
 
 from . import laws

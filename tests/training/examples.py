@@ -8,8 +8,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from regard.data.batch import Batch, collate
-from regard.data.batches import Position
+from regard.data.pairs import Batch, collate
+from regard.data.plan import Position
 from regard.models.model import Model, State
 from regard.runs.folder import RunFolder
 from regard.training.optimizers.adam import Adam

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 import torch
 
-from regard.attention.watch import watch
+from regard.attention.record import watch
 from regard.base.errors import ConfigError, UsageError
-from regard.data.batch import Batch, collate
-from regard.data.batches import Position
-from regard.data.subwords import EOS
+from regard.data.pairs import Batch, collate
+from regard.data.plan import Position
+from regard.data.subwords.tokenizer import EOS
 from regard.models.gpt import Gpt
 from regard.models.model import Model
 from regard.models.seq2seq import Seq2seq

@@ -8,9 +8,9 @@ import torch
 from torch import nn
 
 from regard.attention.multihead import Attention
-from regard.data.batch import Batch
-from regard.data.batches import Position
-from regard.data.streams import Streams, StreamSettings
+from regard.data.pairs import Batch
+from regard.data.plan import Position
+from regard.data.windows import Streams, StreamSettings
 from regard.layers.dropout import Dropout
 from regard.models.gpt import Gpt
 from regard.models.model import Model

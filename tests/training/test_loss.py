@@ -4,9 +4,9 @@ import torch
 import torch.nn.functional as F
 
 from regard.base.errors import ConfigError
-from regard.data.batch import Batch
-from regard.data.batches import Position
-from regard.data.streams import Streams, StreamSettings
+from regard.data.pairs import Batch
+from regard.data.plan import Position
+from regard.data.windows import Streams, StreamSettings
 from regard.training.loss import CrossEntropy, hidden_states
 
 from . import examples

@@ -4,7 +4,7 @@ import pytest
 import torch
 
 from regard.base.errors import RegardError
-from regard.data.batches import Position
+from regard.data.plan import Position
 from regard.training.history import History
 from regard.training.state import State, seed_of, set_weights, weights_of, with_ties
 

@@ -14,8 +14,8 @@ import torch.nn.functional as F
 
 from regard.base import files
 from regard.base.errors import RegardError
-from regard.data.batches import Position
-from regard.data.streams import Streams, StreamSettings
+from regard.data.plan import Position
+from regard.data.windows import Streams, StreamSettings
 from regard.models.gpt import Gpt
 from regard.models.transformer import Transformer
 from regard.runs.artifact import Artifact, load_artifact

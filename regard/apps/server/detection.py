@@ -10,7 +10,7 @@ with a fixed mean, so that a text in none of the languages makes no candidate lo
 
 from math import exp
 
-from regard.data.subwords import UNK
+from regard.data.subwords.tokenizer import UNK
 from regard.decoding.translator import Translation, Translator
 
 SAMPLE = 200

@@ -13,7 +13,7 @@ from regard.apps.server.messages import Align, Explain
 from regard.apps.server.refusals import Refusal
 from regard.apps.server.service import Service
 from regard.apps.server.work import Aligning, Explaining, Question
-from regard.data.subwords import words
+from regard.data.subwords.tokenizer import words
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
-from regard.apps.page.files import asset, index
 from regard.apps.server.refusals import Refusal
+from regard.inspection.page.assets import asset, index
 
 POLICY = "default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 """nothing from elsewhere, no script or style inside a page"""

@@ -10,9 +10,9 @@ from regard.apps.server.engines import Engine
 from regard.apps.server.service import Ask, Service
 from regard.apps.server.texts import Layout, lay_out
 from regard.apps.server.work import Translating
-from regard.decoding.markup import translate_pages, translate_texts
-from regard.decoding.tags.placeholders import Kept
 from regard.decoding.translator import Translation
+from regard.markup.document import translate_pages, translate_texts
+from regard.markup.placeholders import Kept
 
 _LONG = 2_000  # characters: from here on, cutting texts up would keep the other clients waiting
 _KEPT = Kept()

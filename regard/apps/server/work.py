@@ -58,7 +58,7 @@ class Explaining(Work):
     engine: Engine
 
     def run(self, items: list[Question]) -> list[dict[str, Any]]:
-        from regard.inspection.explanation import explain
+        from regard.inspection.explanation.explain import explain
 
         translator = self.engine.translator
         return [explain(translator, item.text, prefix=item.prefix).to_dict() for item in items]

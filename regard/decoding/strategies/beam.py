@@ -10,12 +10,12 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from regard.base.errors import ConfigError, check_at_least
-from regard.data.subwords import BOS, EOS
+from regard.data.subwords.tokenizer import BOS, EOS
 from regard.decoding.hypothesis import Hypothesis, hypothesis
+from regard.decoding.one_way import LEAVE
 from regard.decoding.strategy import Strategy, Task, check_numbers
-from regard.decoding.top import starts
+from regard.decoding.topk import starts
 from regard.decoding.trace import DROPPED, Trace
-from regard.decoding.walk import LEAVE
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from regard.decoding.hypothesis import Hypothesis
+from regard.decoding.one_way import walk
 from regard.decoding.strategy import Strategy, Task
-from regard.decoding.walk import walk
 
 
 @dataclass(frozen=True, kw_only=True)

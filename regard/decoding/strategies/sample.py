@@ -10,10 +10,10 @@ from torch import Tensor
 
 from regard.base.errors import ConfigError, check_at_least
 from regard.decoding.hypothesis import Hypothesis
+from regard.decoding.one_way import walk
 from regard.decoding.rules import Offer
 from regard.decoding.strategy import Strategy, Task
-from regard.decoding.top import top
-from regard.decoding.walk import walk
+from regard.decoding.topk import top
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-// What the views ask of an explanation (the JSON of `regard.inspection.explanation`).
+// What the views ask of an explanation (the JSON of `regard.inspection.explanation.explain`).
 
 /** Tokens that got less weight than this are not linked, however little the others got. */
 const LEAST = 0.12;

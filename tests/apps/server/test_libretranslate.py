@@ -11,7 +11,7 @@ from libretranslatepy import LibreTranslateAPI
 from regard.apps.server.app import make_app
 from regard.apps.server.engines import Engine, Engines
 from regard.apps.server.service import Service
-from tests.apps.commands import Run
+from tests.apps.running import Run
 from tests.apps.server import serving
 from tests.apps.server.conftest import Call
 from tests.apps.server.serving import TEXTS

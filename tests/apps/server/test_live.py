@@ -18,7 +18,7 @@ import pytest
 from regard.apps.server.engines import Engine
 from regard.apps.server.live import address_of, bind
 from regard.base.errors import RegardError, UsageError
-from tests.apps.commands import start
+from tests.apps.running import start
 from tests.apps.server import serving
 from tests.apps.server.serving import TEXTS
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from regard.apps.server.engines import Engine
-from regard.inspection.explanation import explain
+from regard.inspection.explanation.explain import explain
 from tests.apps.server import serving
 from tests.apps.server.conftest import Call
 from tests.apps.server.serving import TEXTS

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from regard.apps.page.files import assets
+from regard.inspection.page.assets import assets
 from tests.apps.server.conftest import Call
 
 

@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from regard.base.errors import ConfigError, RegardError
-from regard.data.subwords import BOS, EOS
+from regard.data.subwords.tokenizer import BOS, EOS
 from regard.decoding.scoring import score_tokens
 from regard.decoding.search import search
 from regard.decoding.strategies.beam import Beam

@@ -1,6 +1,6 @@
 import torch
 
-from regard.data.subwords import BOS, EOS
+from regard.data.subwords.tokenizer import BOS, EOS
 from regard.decoding.search import search
 from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategies.greedy import Greedy

@@ -1,0 +1,72 @@
+"""Word links by eflomal, a fast statistical aligner, to guide a model by or to compare with.
+
+Östling and Tiedemann, Efficient Word Alignment with Markov Chain Monte Carlo, 2016, PBML 106. The program samples, so
+that two runs differ in a few links; whoever wants the same ones again keeps the file.
+"""
+
+import importlib
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+from regard.base.errors import RegardError
+from regard.base.files import write_text
+from regard.data.corpus import Corpus, Counts
+from regard.data.links import Links, intersection, parse_links, to_pharaoh
+from regard.data.subwords.tokenizer import words
+
+EFLOMAL = "eflomal"
+"""the name that is written where links are wanted of it"""
+LITTLE_TEXT = 100_000
+"""pairs; in less, most forms of a word are too rare to be counted each by itself"""
+LETTERS = 4
+"""of each word that are looked at in little text: a stem that needs no dictionary"""
+
+
+def align(pairs: Iterable[tuple[str, str]], letters: int | None = None) -> tuple[list[Links], list[Links]]:
+    """The links of each pair: those that give each target word at most one source word, then the reverse.
+
+    The words are what white space separates; eflomal itself does not tell capital letters from small ones. Words with
+    the same first `letters` are the same to it, 0 takes whole words; unless set, the amount of text decides.
+    """
+    program = _program()
+    sides = [[" ".join(words(text)) for text in side] for side in zip(*pairs, strict=True)]
+    if not sides:
+        return [], []
+    if letters is None:
+        letters = LETTERS if len(sides[0]) < LITTLE_TEXT else 0
+    with tempfile.TemporaryDirectory() as folder:
+        forward, reverse = Path(folder, "forward"), Path(folder, "reverse")
+        aligner = program.Aligner(source_prefix_len=letters, target_prefix_len=letters)
+        aligner.align(*sides, links_filename_fwd=str(forward), links_filename_rev=str(reverse))
+        found = tuple(_read(path, len(sides[0])) for path in (forward, reverse))
+    return found[0], found[1]
+
+
+def eflomal_links(corpus: Corpus, path: Path, symmetrize: Callable[[Links, Links], Links] = intersection) -> Path:
+    """A file with the links of a corpus, a line for each of its lines; one that is there already is used again."""
+    if path.exists():
+        return path
+    counts = Counts()
+    pairs = list(corpus.pairs(counts))
+    forward, reverse = align((pair.source, pair.target) for pair in pairs)
+    lines = [""] * counts.read
+    for pair, ahead, back in zip(pairs, forward, reverse, strict=True):
+        lines[pair.line - 1] = to_pharaoh(symmetrize(ahead, back))
+    write_text(path, "".join(f"{line}\n" for line in lines))
+    return path
+
+
+def _program() -> Any:
+    try:
+        return importlib.import_module(EFLOMAL)
+    except ImportError as error:
+        raise RegardError("links by eflomal need the package eflomal: pip install 'regard[align]'") from error
+
+
+def _read(path: Path, count: int) -> list[Links]:
+    lines = path.read_text(encoding="utf-8").split("\n")[:count] if path.exists() else []
+    if len(lines) != count:
+        raise RegardError(f"eflomal: it gave links for {len(lines):,} of {count:,} sentence pairs")
+    return [parse_links(line, "eflomal") for line in lines]

@@ -1,0 +1,79 @@
+"""Which heads of a model show what belongs together, as the model file has it."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+
+from regard.attention.record import attention_layers
+from regard.base.errors import RegardError, UsageError
+from regard.decoding.translator import Translator
+from regard.models.model import Model
+
+
+@dataclass(frozen=True)
+class HeadChoice:
+    """Heads whose mean is looked at, each a layer's name and a number.
+
+    At `shift` 0 a target token is where the model looked to predict it; at 1, where it looked once it had read the
+    token as input, which is often more telling in a Transformer (Chen et al., 2020, https://arxiv.org/abs/2004.14837).
+    `score` says how good the choice is, from 0 to 1, by some `measure`.
+    """
+
+    heads: tuple[tuple[str, int], ...]
+    shift: int = 0
+    measure: str = ""
+    score: float = 0.0
+
+    @property
+    def layers(self) -> dict[str, list[int]]:
+        """The chosen heads of each layer."""
+        found: dict[str, list[int]] = {}
+        for layer, head in self.heads:
+            found.setdefault(layer, []).append(head)
+        return found
+
+    def __str__(self) -> str:
+        parts = [f"head{'s' * (len(own) > 1)} {_spans(own)} of {layer}" for layer, own in self.layers.items()]
+        return f"{' and '.join(parts)}, {'once the token was read' if self.shift else 'when the token was predicted'}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain JSON, as `extras["alignment"]` of a model file holds it."""
+        return asdict(self) | {"heads": [list(head) for head in self.heads]}
+
+    @classmethod
+    def from_dict(cls, table: Mapping[str, Any]) -> Self:
+        """What `to_dict` made."""
+        try:
+            heads = tuple((str(layer), int(head)) for layer, head in table["heads"])
+            choice = cls(heads, int(table["shift"]), str(table.get("measure", "")), float(table.get("score", 0.0)))
+        except (KeyError, TypeError, ValueError) as error:
+            raise RegardError(
+                f"the model's alignment heads cannot be read: {error}; choose anew, regard heads"
+            ) from error
+        return choice
+
+
+def source_attentions(model: Model) -> dict[str, int]:
+    """The layers that attend to the source, and how many heads each has."""
+    names = [name for name in attention_layers(model) if name.rpartition(".")[2] == "cross"]
+    if not names:
+        raise UsageError("alignment: the model has no attention over its source")
+    return {name: int(getattr(model.get_submodule(name), "heads", 1)) for name in names}
+
+
+def chosen_heads(translator: Translator) -> HeadChoice:
+    """Those that the model file names; else the mean of the last layer but one (Garg et al., 2019, 1909.02074)."""
+    layers = source_attentions(translator.models[0])
+    if translator.alignment is None:
+        name = list(layers)[-2:][0]
+        return HeadChoice(tuple((name, head) for head in range(layers[name])), measure="not measured")
+    choice = HeadChoice.from_dict(translator.alignment)
+    for layer, head in choice.heads:
+        if head >= layers.get(layer, 0):
+            raise RegardError(f"alignment: the model file chose head {head} of {layer}, which the model does not have")
+    return choice
+
+
+def _spans(numbers: list[int]) -> str:
+    whole = len(numbers) > 2 and numbers == list(range(numbers[0], numbers[-1] + 1))
+    return f"{numbers[0]}–{numbers[-1]}" if whole else ", ".join(map(str, numbers))

@@ -1,0 +1,156 @@
+"""Attention between words: models led through given pairs, in batches, and the weights of subwords put together."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from typing import Literal
+
+import numpy as np
+import torch
+from jaxtyping import Float, Int
+from numpy.typing import NDArray
+from torch import Tensor
+
+from regard.alignment.head_choice import HeadChoice
+from regard.attention.record import attention_layers, record
+from regard.base.errors import UsageError
+from regard.data.pairs import Batch, collate
+from regard.data.subwords.tokenizer import EOS, Subwords, words
+from regard.data.subwords.word_numbers import word_numbers
+from regard.decoding.batching import in_batches
+from regard.decoding.scorer import evaluating
+from regard.decoding.translator import Pair, Translator
+from regard.models.model import Model
+
+Weights = NDArray[np.float32]
+Grain = Literal["words", "tokens"]
+"""what is linked: words, or each token by itself, which is all there is in a text without spaces"""
+
+
+def make_pairs(translator: Translator, sources: Sequence[str], targets: Sequence[str]) -> list[Pair]:
+    """Texts and their translations with the ids that this translator gives them."""
+    read, said = translator.source.encode_batch(sources), translator.target.encode_batch(targets)
+    rows = zip(sources, read, targets, said, strict=True)
+    return [Pair(source, tuple(ids), target, tuple(others)) for source, ids, target, others in rows]
+
+
+def word_weights(
+    translator: Translator,
+    pairs: Sequence[Pair],
+    choices: Sequence[HeadChoice],
+    batch_tokens: int = 1024,
+    grain: Grain = "words",
+) -> list[Weights]:
+    """For each pair how much each target word looked at each source word, [choices, target words, source words].
+
+    The weights of the source tokens of a word are summed and those of its target tokens averaged. What went to `</s>`
+    belongs to no word, so the weights of a target word sum to at most 1. Only the chosen heads are recorded. Where the
+    grain is tokens, every token counts as a word.
+    """
+    model = translator.models[0]
+
+    def numbers(subwords: Subwords, text: str, ids: Sequence[int]) -> NDArray[np.int64]:
+        return word_numbers(subwords, text, ids) if grain == "words" else np.arange(len(ids))
+
+    def work(some: list[Pair]) -> list[Weights]:
+        batch = collate(*([np.array([*ids, EOS]) for ids in side] for side in zip(*map(_ids, some), strict=True)))
+        sources = [numbers(translator.source, pair.source, pair.source_ids) for pair in some]
+        targets = [numbers(translator.target, pair.target, pair.target_ids) for pair in some]
+        seen = _seen(model, batch.to(next(model.parameters()).device), choices).cpu()
+        merged = merge(seen, _padded(sources, batch.source.shape[1]), _padded(targets, seen.shape[2])).numpy()
+        sizes = [tuple(map(len, linked(translator, pair, grain)))[::-1] for pair in some]
+        return [own[:, :rows, :columns] for own, (rows, columns) in zip(merged, sizes, strict=True)]
+
+    lengths = [max(len(pair.source_ids), len(pair.target_ids)) + 1 for pair in pairs]
+    return in_batches(pairs, lengths, work, batch_tokens)
+
+
+def linked(translator: Translator, pair: Pair, grain: Grain = "words") -> tuple[list[str], list[str]]:
+    """What is linked on each side of a pair."""
+    if grain == "words":
+        return words(pair.source), words(pair.target)
+    return (
+        [translator.source.pieces[number] for number in pair.source_ids],
+        [translator.target.pieces[number] for number in pair.target_ids],
+    )
+
+
+def merge(
+    weights: Float[Tensor, "batch choices target source"],
+    source_words: Int[Tensor, "batch source"],
+    target_words: Int[Tensor, "batch target"],
+) -> Float[Tensor, "batch choices target_words source_words"]:
+    """Token weights as word weights: sums over the source tokens of a word, means over its target tokens.
+
+    Tokens whose word number is negative, such as `</s>` and padding, belong to no word.
+    """
+    columns, rows = _members(source_words), _members(target_words)
+    rows = rows / rows.sum(1, keepdim=True).clamp(min=1)
+    return rows.transpose(1, 2)[:, None] @ (weights @ columns[:, None])
+
+
+def _seen(model: Model, batch: Batch, choices: Sequence[HeadChoice]) -> Float[Tensor, "batch choices target source"]:
+    """The mean over the heads of each choice, at its shift, for all target tokens but `</s>`."""
+    asked: dict[str, list[int]] = {}
+    for choice in choices:
+        for layer, head in choice.heads:
+            own = asked.setdefault(layer, [])
+            if head not in own:
+                own.append(head)
+    recorded: dict[str, list[Tensor]] = {}
+    with evaluating([model]), ExitStack() as recordings, suppress(_Enough):
+        for layer, heads in asked.items():
+            recorded[layer] = recordings.enter_context(record(model, layer, heads=heads))[layer]
+        recordings.enter_context(_stopping(model, recorded, batch.target_in.shape[1]))
+        model.hidden(batch.source, batch.source_lengths, batch.target_in, batch.target_lengths)
+    found: dict[tuple[str, int], Tensor] = {}
+    for layer, heads in asked.items():
+        weights = torch.cat(recorded[layer], dim=2).float()  # all rows at once, or one call for each step
+        if weights.shape[3] != batch.source.shape[1]:
+            raise UsageError(f"alignment: {layer} blends source tokens, so nobody can say which of them it looks at")
+        found |= {(layer, head): weights[:, at] for at, head in enumerate(heads)}
+    rows = batch.target_in.shape[1] - 1
+    return torch.stack(
+        [
+            torch.stack([found[head] for head in choice.heads]).mean(0)[:, choice.shift : choice.shift + rows]
+            for choice in choices
+        ],
+        dim=1,
+    )
+
+
+class _Enough(Exception):
+    """All that was asked for has been seen."""
+
+
+@contextmanager
+def _stopping(model: Model, recorded: Mapping[str, list[Tensor]], rows: int) -> Iterator[None]:
+    """Leave the model with _Enough once every recorded layer has seen so many rows: nothing above them is needed."""
+
+    def stop(*_: object) -> None:
+        if all(sum(weights.shape[2] for weights in calls) >= rows for calls in recorded.values()):
+            raise _Enough
+
+    readings = attention_layers(model)
+    handles = [readings[layer].register_forward_hook(stop) for layer in recorded]
+    try:
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def _members(numbers: Int[Tensor, "batch tokens"]) -> Float[Tensor, "batch tokens words"]:
+    """1 where a token is part of a word."""
+    most = int(numbers.max()) + 1 if numbers.numel() else 0
+    return (numbers[:, :, None] == torch.arange(most)).float()
+
+
+def _padded(numbers: Sequence[NDArray[np.int64]], length: int) -> Int[Tensor, "batch length"]:
+    padded = np.full((len(numbers), length), -1, dtype=np.int64)
+    for row, own in zip(padded, numbers, strict=True):
+        row[: len(own)] = own
+    return torch.from_numpy(padded)
+
+
+def _ids(pair: Pair) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    return pair.source_ids, pair.target_ids

@@ -1,0 +1,100 @@
+"""regard demo: dates as people write them, in dozens of languages, to ISO 8601: trained, tried and looked into."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from regard.apps.decode_options import ThreadsOption, use_threads
+from regard.apps.help import examples
+
+app = typer.Typer(add_completion=False)
+
+_LINKED = 200
+TRIED = (
+    "Tuesday, March 12, 2024",
+    "14 juillet 1989",
+    "6. Dezember 2031",
+    "2024年3月12日",
+    "1 января 2000",
+    "23 de abril de 1976",
+)
+
+
+@app.command(
+    epilog=examples(
+        "regard demo",
+        "regard demo '3. Oktober 1990' '11 novembre 2018'",
+        "echo '5 mai 2025' | regard translate regard-demo/runs/dates      afterwards, as often as you like",
+    )
+)
+def demo(
+    dates: Annotated[list[str], typer.Argument(help="Dates to translate, in words of your own.")] = [],  # noqa: B006
+    folder: Annotated[Path, typer.Option(help="Where everything is put.")] = Path("regard-demo"),
+    threads: ThreadsOption = None,
+) -> None:
+    """Train a translator of written dates, measure it on days it has never seen, and draw what it looks at."""
+    use_threads(threads)
+    from regard.apps.commands.train import run_training
+    from regard.apps.settings import read_run
+    from regard.base.files import write_text
+    from regard.data.dates import LANGUAGES, DateSettings, write_dates
+    from regard.decoding.loading import load
+
+    folder.mkdir(parents=True, exist_ok=True)
+    typer.echo(f"Writing dates in {len(LANGUAGES)} languages to {folder} …", err=True)
+    if not (folder / "test.links").exists():
+        write_dates(folder, DateSettings())
+    write_text(folder / "run.toml", Path(__file__).with_name("demo.toml").read_text(encoding="utf-8"))
+    settings = read_run(folder / "run.toml")
+    run_training(settings, folder / "runs" / settings.name, folder)
+    translator: Any = load(folder / "runs" / settings.name)
+    _measure(translator, folder)
+    tried = dates or list(TRIED)
+    typer.echo("")
+    for text, found in zip(tried, translator.translate(tried), strict=True):
+        typer.echo(f"  {text}  →  {found.text}")
+    _draw(translator, tried[0], folder / "alignment.png")
+    typer.echo(f"\nTry your own:  echo '{tried[1 % len(tried)]}' | regard translate {folder / 'runs' / settings.name}")
+
+
+def _measure(translator: Any, folder: Path) -> None:
+    from regard.data.corpus import open_corpus
+    from regard.metrics.quality import exact_match
+
+    pairs = list(open_corpus(folder / "test.written", folder / "test.iso", blanks="error").pairs())
+    outputs = [found.text for found in translator.translate([pair.source for pair in pairs])]
+    share = exact_match(outputs, [pair.target for pair in pairs])
+    typer.echo(f"{share:.2f} % of {len(pairs):,} dates, on days it has never seen, are right to the letter")
+    _measure_links(translator, pairs, folder / "test.links")
+
+
+def _measure_links(translator: Any, pairs: list[Any], gold: Path) -> None:
+    """Whether each digit looked at what it was made of; hyphens are made of nothing, and so they are not asked.
+
+    The links of the training dates, made by the same rule, were taught: the rate says how well that was learned.
+    """
+    from regard.alignment.character_links import character_links
+    from regard.data.links import error_rates, read_gold
+
+    found = [
+        [link for link in character_links(translator, pair.source, pair.target) if pair.target[link.target] != "-"]
+        for pair in pairs[:_LINKED]
+    ]
+    rate = error_rates(found, read_gold(gold)[:_LINKED]).error_rate
+    typer.echo(f"{rate:.2%} is the alignment error rate of their digits; where to look was taught on other dates")
+
+
+def _draw(translator: Any, text: str, path: Path) -> None:
+    from regard.alignment.cross_weights import look
+
+    try:
+        from regard.inspection.pictures.draw import heat_map, save
+    except ImportError:
+        typer.echo(f"regard: {path} needs matplotlib: pip install 'regard[plots]'", err=True)
+        return
+    found = translator.translate([text])[0].text
+    looked = look(translator, text, found)
+    note = "Each row is a character that was written, and what was read for it."
+    save(heat_map(looked.weights, looked.target, looked.source, title=f"{text} → {found}", note=note), path)
+    typer.echo(f"\nWhat it looked at while writing {found}: {path}")

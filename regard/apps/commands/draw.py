@@ -1,0 +1,176 @@
+"""`regard draw`: pictures of masks, positions, normalizers and attention weights."""
+
+import re
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from regard.apps.help import examples
+from regard.base.errors import RegardError, UsageError
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+app = typer.Typer(
+    no_args_is_help=True,
+    add_completion=False,
+    help="Draw masks, positions, normalizers or attention weights as PNG or SVG.",
+)
+
+Out = Annotated[
+    Path | None, typer.Option("--out", "-o", metavar="FILE", help="Where to write; .png or .svg.", show_default=False)
+]
+Title = Annotated[str | None, typer.Option(help="What to write above.", show_default=False)]
+Length = Annotated[int, typer.Option(min=1, max=4096, help="How many positions.")]
+
+
+@app.command(
+    epilog=examples(
+        "regard draw mask causal",
+        'regard draw mask "causal & window(4)" --length 24 --out local.svg',
+        'regard draw mask "window(2) | global_tokens(1)"',
+    )
+)
+def mask(
+    expression: Annotated[str, typer.Argument(help="A mask, or masks joined with & | ~.")],
+    length: Length = 16,
+    title: Title = None,
+    out: Out = None,
+) -> None:
+    """Draw who may look where."""
+    pictures = _load()
+    from regard.attention.mask import MASKS
+
+    figure = pictures.mask_picture(MASKS.make(expression, "mask"), length, title=title or expression)
+    _write(figure, out, f"mask {expression}")
+
+
+@app.command(
+    epilog=examples(
+        "regard draw positions sinusoidal --length 64 --width 32",
+        "regard draw positions alibi --heads 8",
+        'regard draw positions "learned(64)"',
+    )
+)
+def positions(
+    expression: Annotated[str, typer.Argument(help="Positions, with their settings in brackets.")],
+    length: Length = 64,
+    width: Annotated[int, typer.Option(min=1, max=4096, help="How wide the vectors are.")] = 32,
+    heads: Annotated[int, typer.Option(min=1, max=64, help="How many heads; up to eight are drawn.")] = 4,
+    title: Title = None,
+    out: Out = None,
+) -> None:
+    """Draw what positions put into vectors, or add to the logits of each head."""
+    pictures = _load()
+    from regard.attention.position import POSITIONS
+    from regard.inspection.pictures.views import sizes_of
+
+    part = POSITIONS.make(expression, "positions")
+    figure = pictures.position_picture(part, length, sizes_of(width, heads), title=title or expression)
+    _write(figure, out, f"positions {expression}")
+
+
+@app.command(
+    epilog=examples(
+        'regard draw normalizer softmax sparsemax entmax15 "top_k(4)"',
+        "regard draw normalizer sigmoid --slope 6",
+    )
+)
+def normalizer(
+    expressions: Annotated[list[str], typer.Argument(help="Normalizers, with their settings in brackets.")],
+    slope: Annotated[float, typer.Option(min=0.0, max=1000.0, help="Logits rise from -SLOPE to SLOPE.")] = 3.0,
+    keys: Annotated[int, typer.Option(min=2, max=4096, help="How many keys there are.")] = 25,
+    title: Title = None,
+    out: Out = None,
+) -> None:
+    """Draw the weights that normalizers make of logits that rise evenly."""
+    pictures = _load()
+    from regard.attention.normalizer import NORMALIZERS
+
+    parts = {expression: NORMALIZERS.make(expression, "normalizer") for expression in expressions}
+    figure = pictures.normalizer_picture(parts, slope=slope, keys=keys, title=title or "Weights of rising logits")
+    _write(figure, out, f"normalizer {' '.join(expressions)}")
+
+
+@app.command(
+    epilog=examples(
+        "regard draw weights attention.json",
+        'regard draw weights attention.npy --rows "le chat dort" --columns "the cat sleeps"',
+        "regard draw weights layers.safetensors --name decoder.0.cross --index 0,3",
+    )
+)
+def weights(
+    file: Annotated[Path, typer.Argument(help="A matrix: .json, .csv, .tsv, .npy or .safetensors.")],
+    rows: Annotated[
+        str | None, typer.Option(help="The tokens that look, with blanks between.", show_default=False)
+    ] = None,
+    columns: Annotated[
+        str | None, typer.Option(help="The tokens that are looked at, with blanks between.", show_default=False)
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="Which tensor of a .safetensors.", show_default=False)] = None,
+    index: Annotated[
+        str | None, typer.Option(help="Which matrix of several, such as 0,3.", metavar="N,N", show_default=False)
+    ] = None,
+    title: Title = None,
+    out: Out = None,
+) -> None:
+    """Draw attention weights from a file, with their tokens.
+
+    A JSON file holds {"rows": ["le", "chat"], "columns": ["the", "cat"], "weights": [[0.9, 0.1], [0.2, 0.8]]}.
+    Tables may have tokens in their first row and column.
+    """
+    pictures = _load()
+    from regard.inspection.pictures.matrices import read_matrix
+
+    matrix = read_matrix(file, name=name, index=_indices(index))
+    matrix = matrix.named(rows=rows.split() if rows else None, columns=columns.split() if columns else None)
+    figure = pictures.heat_map(matrix.weights, matrix.rows, matrix.columns, title=file.stem if title is None else title)
+    _write(figure, out, f"weights {file.stem}")
+
+
+@app.command(
+    epilog=examples(
+        "regard draw gallery",
+        "regard draw gallery --out pictures",
+    )
+)
+def gallery(
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where to write.")] = Path(),
+) -> None:
+    """Draw all masks, positions and normalizers on one sheet."""
+    pictures = _load()
+    from regard.inspection.pictures.gallery import gallery_picture, sections
+
+    if out.exists() and not out.is_dir():
+        raise UsageError(f"{out}: is a file; give the name of a folder")
+    out.mkdir(parents=True, exist_ok=True)
+    shown = sections()
+    path = pictures.save(gallery_picture(shown), out / "gallery.png")
+    typer.echo(f"wrote {path}")
+    for section in shown:
+        typer.echo(f"  {section.name}: {', '.join(tile.name for tile in section.tiles)}")
+
+
+def _load() -> ModuleType:
+    try:
+        from regard.inspection.pictures import draw as pictures
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "matplotlib":
+            raise RegardError("draw needs matplotlib: pip install 'regard[plots]'") from error
+        raise
+    return pictures
+
+
+def _write(figure: "Figure", out: Path | None, about: str) -> None:
+    if out is None:
+        out = Path(re.sub(r"[^\w]+", "-", about).strip("-")[:80] + ".png")
+    typer.echo(f"wrote {_load().save(figure, out)}")
+
+
+def _indices(text: str | None) -> tuple[int, ...]:
+    try:
+        return tuple(int(part) for part in text.split(",")) if text else ()
+    except ValueError as error:
+        raise UsageError(f"--index: must be whole numbers with commas between, as in 0,3, but is '{text}'") from error

@@ -1,0 +1,97 @@
+"""regard heads: choose the heads that align, and keep the choice in the model file."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from regard.apps.commands.align import ReverseOption, load_translator, read_pairs
+from regard.apps.decode_options import DeviceOption, ThreadsOption, use_threads
+from regard.apps.help import examples
+
+if TYPE_CHECKING:
+    from regard.alignment.heads import Ranking
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command(
+    epilog=examples(
+        "regard heads runs/en-de train.en train.de",
+        "regard heads runs/en-de dev.en dev.de --reverse runs/de-en --out heads.png",
+        "regard heads runs/en-de dev.en dev.de --gold dev.links",
+    )
+)
+def heads(
+    model: Annotated[Path, typer.Argument(help="A model file or run folder; the choice is written into it.")],
+    files: Annotated[list[Path], typer.Argument(help="Source and target, or one file of pairs.")],
+    reverse: ReverseOption = None,
+    gold: Annotated[Path | None, typer.Option(help="Right links, which then decide.")] = None,
+    pairs: Annotated[int, typer.Option(min=1, help="How many pairs to try the heads on, at most.")] = 1000,
+    shown: Annotated[int, typer.Option(min=1, help="How many of the best to print.")] = 10,
+    out: Annotated[Path | None, typer.Option(help="Draw all scores; .png or .svg.")] = None,
+    device: DeviceOption = "cpu",
+    threads: ThreadsOption = None,
+) -> None:
+    """Rank the heads of a model by how well they show which words belong together, and keep the best.
+
+    What decides: right links if there are any, else agreement with a model that translates the other way, else
+    agreement with words that occur together.
+    """
+    use_threads(threads)
+    from regard.alignment.direction import check_direction
+    from regard.alignment.heads import rank_heads
+    from regard.base.errors import UsageError
+    from regard.data.links import read_gold
+    from regard.data.subwords.tokenizer import words
+
+    if gold is not None and reverse is not None:
+        raise UsageError("heads: give --gold or --reverse, not both; right links decide better")
+    if out is not None:
+        _check_picture(out)
+    sources, targets = read_pairs(files, "heads")
+    sizes = [(len(words(one)), len(words(two))) for one, two in zip(sources, targets, strict=True)]
+    right = None if gold is None else read_gold(gold, sizes)
+    ahead, back = load_translator(model, device), None if reverse is None else load_translator(reverse, device)
+    check_direction(ahead, sources, targets, str(model))
+    if back is not None:
+        check_direction(back, targets, sources, str(reverse))
+    ranking = rank_heads(ahead, sources, targets, gold=right, reverse=back, most=pairs)
+    _print(ranking, shown)
+    file = keep_choice(model, ranking)
+    typer.echo(f"kept in {file}")
+    if out is not None:
+        _draw(ranking, out, str(model))
+
+
+def keep_choice(model: Path, ranking: "Ranking") -> Path:
+    """Write the best heads into the model's file, which is there in full at any time."""
+    from regard.decoding.loading import model_file
+    from regard.runs.artifact import load_artifact, save_artifact
+
+    file = model_file(model)
+    save_artifact(file, load_artifact(file).with_extras(alignment=ranking.best.to_dict()))
+    return file
+
+
+def _print(ranking: "Ranking", shown: int) -> None:
+    typer.echo(f"{ranking.best.measure}, on {ranking.pairs:,} pairs; 1 is best")
+    for choice in ranking.choices[:shown]:
+        typer.echo(f"{choice.score:.4f}  {choice}")
+
+
+def _check_picture(out: Path) -> None:
+    from regard.base.errors import RegardError
+
+    try:
+        from regard.inspection.pictures.draw import check_name
+    except ImportError as error:
+        raise RegardError("heads: --out needs matplotlib: pip install 'regard[plots]'") from error
+    check_name(out)
+
+
+def _draw(ranking: "Ranking", out: Path, title: str) -> None:
+    from regard.inspection.pictures.draw import save
+    from regard.inspection.pictures.head_picture import ranking_picture
+
+    typer.echo(f"wrote {save(ranking_picture(ranking, title), out)}")

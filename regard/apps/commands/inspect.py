@@ -1,0 +1,114 @@
+"""regard inspect: how one translation came to be, as a page to open and pictures to show."""
+
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from regard.apps.decode_options import (
+    BeamOption,
+    DeviceOption,
+    StrategyOption,
+    ThreadsOption,
+    chosen_strategy,
+    use_threads,
+)
+from regard.apps.help import examples
+from regard.base.errors import RegardError, UsageError
+
+if TYPE_CHECKING:
+    from regard.inspection.explanation.explain import Explanation
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command(
+    epilog=examples(
+        'regard inspect runs/en-de "a man in an orange hat ."',
+        'regard inspect en-de.safetensors "a dog ." --target "ein hund ." --out dog.html',
+        'regard inspect runs/en-de "a dog ." --out dog --png --svg       a folder, with pictures',
+    )
+)
+def inspect(
+    model: Annotated[Path, typer.Argument(help="A model file or run folder.")],
+    text: Annotated[str, typer.Argument(help="What to translate.")],
+    target: Annotated[str | None, typer.Option(help="A translation to look into instead of the model's own.")] = None,
+    prefix: Annotated[str, typer.Option(help="What the translation starts with.")] = "",
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="PLACE", help="A file that ends in .html, or a folder.")
+    ] = Path("inspect.html"),
+    png: Annotated[bool, typer.Option("--png", help="Draw a heat map of each layer as PNG, too.")] = False,
+    svg: Annotated[bool, typer.Option("--svg", help="The same as SVG.")] = False,
+    beam: BeamOption = None,
+    strategy: StrategyOption = None,
+    device: DeviceOption = "cpu",
+    threads: ThreadsOption = None,
+) -> None:
+    """Write a page that shows which words made which, and how: links, attention, alternatives, the beam's path.
+
+    The page is one file that opens offline, in any browser.
+    """
+    use_threads(threads)
+    for name, given in (("the text", text), ("--target", target or ""), ("--prefix", prefix)):
+        if any("\ud800" <= character <= "\udfff" for character in given):
+            raise UsageError(f"inspect: {name} is not UTF-8")
+    if not text.strip():
+        raise UsageError("inspect: there is no text to translate")
+    pictures = _load_pictures() if png or svg else None
+    page = _place(out)
+    from regard.decoding.translator import Translator
+    from regard.inspection.explanation.explain import explain
+    from regard.inspection.loading import load
+
+    translator = load(model, device=device)
+    if not isinstance(translator, Translator):
+        raise UsageError(f"{model}: a language model, which reads no source; there is no pair to inspect")
+    search = chosen_strategy(strategy, beam, translator.strategy)
+    explanation = explain(translator, text, prefix=prefix, target=target, strategy=search)
+    _write_page(explanation, page)
+    if pictures is not None:
+        _write_pictures(pictures, explanation, page, [ending for ending, on in (("png", png), ("svg", svg)) if on])
+
+
+def _place(out: Path) -> Path:
+    """The file of the page; its folder is there afterwards."""
+    page = out if out.suffix.lower() in (".html", ".htm") and not out.is_dir() else out / "inspect.html"
+    if page.parent.exists() and not page.parent.is_dir():
+        raise UsageError(f"{page.parent}: is a file; give the name of a folder, or of a file that ends in .html")
+    page.parent.mkdir(parents=True, exist_ok=True)
+    return page
+
+
+def _write_page(explanation: "Explanation", page: Path) -> None:
+    from regard.base.files import write_text
+
+    write_text(page, explanation.to_html(f"{explanation.source} → {explanation.target}"))
+    typer.echo(explanation.target)
+    typer.echo(f"wrote {page}")
+
+
+def _write_pictures(pictures: ModuleType, explanation: "Explanation", page: Path, endings: list[str]) -> None:
+    """A heat map for each layer, its heads together; texts in parts have one for each part."""
+    if not any(part.layers for part in explanation.parts):
+        raise UsageError("inspect: the model has no attention over its source, so there is no heat map to draw")
+    for number, part in enumerate(explanation.parts, start=1):
+        rows = [written.token.text for written in part.target]
+        columns = [token.text for token in part.source]
+        for at, layer in enumerate(part.layers, start=1):
+            heads = len(layer.weights)
+            title = f"layer {at}" + (f", mean of {heads} heads" if heads > 1 else "")
+            figure = pictures.heat_map(layer.weights.mean(0).numpy(), rows, columns, title=title)
+            which = f"part-{number}-layer-{at}" if len(explanation.parts) > 1 else f"layer-{at}"
+            for ending in endings:
+                typer.echo(f"wrote {pictures.save(figure, page.with_name(f'{page.stem}-{which}.{ending}'))}")
+
+
+def _load_pictures() -> ModuleType:
+    try:
+        from regard.inspection.pictures import draw as pictures
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] == "matplotlib":
+            raise RegardError("inspect --png and --svg need matplotlib: pip install 'regard[plots]'") from error
+        raise
+    return pictures

@@ -1,0 +1,119 @@
+"""Attention weights on request, from outside the model, beside the fast kernel.
+
+    with record(model, "decoder.*.cross", heads=[0, 3]) as seen:
+        model(batch)
+    seen["decoder.layers.2.cross"][0]      # [batch, heads asked for, query, key]
+
+The output still comes from whatever backend serves the layer; only the weights that were asked for are computed, once
+more, by the definition. `record` gives weights to look at; `watch` gives weights that are part of the graph, so that a
+loss on them teaches the layers where to look.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from fnmatch import fnmatchcase
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from regard.attention.call import make_call
+from regard.attention.core import weights_of
+from regard.attention.reading import Reading
+from regard.base.errors import UsageError, unknown
+
+Heads = Sequence[int] | None
+"""the numbers of some heads, or None for all"""
+Rows = Sequence[int] | slice | None
+"""some queries, or None for all"""
+
+
+class Recorded(dict[str, list[Tensor]]):
+    """The weights by layer name, one tensor for each time the layer was called."""
+
+    def only(self) -> Tensor:
+        """The weights, where one layer was recorded in one call."""
+        calls = [weights for layer in self.values() for weights in layer]
+        if len(calls) != 1:
+            raise UsageError(f"record: {len(self)} layers were recorded in {len(calls)} calls; choose one by name")
+        return calls[0]
+
+
+@contextmanager
+def record(
+    model: nn.Module,
+    pattern: str = "*",
+    *,
+    heads: Sequence[int] | None = None,
+    rows: Sequence[int] | slice | None = None,
+) -> Iterator[Recorded]:
+    """Record the weights of the layers whose names match, in the given heads and query rows alone.
+
+    `*` in the pattern stands for anything. The weights are detached and stay on the model's device.
+    """
+    layers = attention_layers(model)
+    chosen = [name for name in layers if fnmatchcase(name, pattern)]
+    if not chosen:
+        names = ", ".join(layers) or "none: it has no attention layer"
+        raise UsageError(f"record: no layer matches '{pattern}'; the model's are: {names}")
+    with watch(model, dict.fromkeys(chosen, heads), rows, within=torch.no_grad) as seen:
+        yield Recorded(seen)
+
+
+@contextmanager
+def watch(
+    model: nn.Module, heads: Mapping[str, Heads], rows: Rows = None, within: Callable[[], Any] = nullcontext
+) -> Iterator[dict[str, list[Tensor]]]:
+    """The weights of the named layers, one tensor for each time that a layer was called.
+
+    `within` is where they are computed: `torch.no_grad` makes weights to be looked at alone.
+    """
+    layers = attention_layers(model)
+    for name in heads:
+        if name not in layers:
+            raise UsageError(unknown("layer", name, layers, "the model's attention layers"))
+    seen: dict[str, list[Tensor]] = {name: [] for name in heads}
+
+    def watching(name: str) -> Any:
+        def hook(reading: Reading, inputs: tuple[Any, ...], settings: dict[str, Any], output: Tensor) -> None:
+            with within():
+                seen[name].append(_weights(reading, heads[name], rows, *inputs, **settings))
+
+        return hook
+
+    handles = [layers[name].register_forward_hook(watching(name), with_kwargs=True) for name in heads]
+    try:
+        yield seen
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+def attention_layers(model: nn.Module) -> dict[str, Reading]:
+    """The model's attentions by the names of the layers that hold them; a lone layer's is empty."""
+    found = {}
+    for name, module in model.named_modules():
+        if isinstance(module, Reading):
+            found[name.removesuffix("reading").removesuffix(".")] = module
+    return found
+
+
+def _weights(
+    reading: Reading,
+    heads: Heads,
+    rows: Rows,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    keep: Any = None,
+    query_at: Tensor | None = None,
+    key_at: Tensor | None = None,
+) -> Tensor:
+    parts = reading.parts() | {"dropout": 0.0}
+    call = make_call(query, key, value, keep=keep, query_at=query_at, key_at=key_at, **parts)
+    asked = () if rows is None or isinstance(rows, slice) else rows
+    for name, chosen, count in (("head", heads or (), query.shape[1]), ("row", asked, query.shape[2])):
+        for one in chosen:
+            if not -count <= one < count:
+                raise UsageError(f"attention: there is no {name} {one}; the layer has {name}s 0 … {count - 1}")
+    return weights_of(call, None if heads is None else [head % query.shape[1] for head in heads], rows)

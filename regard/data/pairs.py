@@ -1,0 +1,74 @@
+"""Sentences side by side in tensors: the one shape in which text reaches a model."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Int64
+from numpy.typing import NDArray
+from torch import Tensor
+
+from regard.data.subwords.tokenizer import BOS, PAD
+
+Ids = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Translation pairs, padded with 0 on the right.
+
+    The source ends in `</s>`. What the decoder reads, `target_in`, is the target after `<s>`; what it must say,
+    `target_out`, is the target followed by `</s>`: the same positions, one step on. `tokens` counts the real ones.
+    `links`, where there are any to learn from, are (pair, target token, source token), each counted from 0.
+    """
+
+    source: Int64[Tensor, "batch source"]
+    source_lengths: Int64[Tensor, "batch"]
+    target_in: Int64[Tensor, "batch target"]
+    target_out: Int64[Tensor, "batch target"]
+    target_lengths: Int64[Tensor, "batch"]
+    tokens: int
+    links: Int64[Tensor, "links 3"] | None = None
+
+    def __len__(self) -> int:
+        """The number of pairs."""
+        return len(self.source)
+
+    def to(self, device: torch.device | str) -> "Batch":
+        """The same batch on another device."""
+        return Batch(
+            source=self.source.to(device, non_blocking=True),
+            source_lengths=self.source_lengths.to(device, non_blocking=True),
+            target_in=self.target_in.to(device, non_blocking=True),
+            target_out=self.target_out.to(device, non_blocking=True),
+            target_lengths=self.target_lengths.to(device, non_blocking=True),
+            tokens=self.tokens,
+            links=None if self.links is None else self.links.to(device, non_blocking=True),
+        )
+
+
+def collate(sources: Sequence[Ids], targets: Sequence[Ids], links: Sequence[Ids] | None = None) -> Batch:
+    """A batch from ids that each end in `</s>`, as a store holds them; links are (target token, source token)."""
+    source, source_lengths = pad(sources)
+    target_out, target_lengths = pad(targets)
+    target_in = torch.roll(target_out, 1, dims=1)
+    target_in[:, 0] = BOS
+    target_in[torch.arange(target_in.shape[1]) >= target_lengths[:, None]] = PAD
+    linked = None if links is None else _numbered(links)
+    return Batch(source, source_lengths, target_in, target_out, target_lengths, int(target_lengths.sum()), linked)
+
+
+def pad(rows: Sequence[Ids]) -> tuple[Int64[Tensor, "batch length"], Int64[Tensor, "batch"]]:
+    """Rows of ids as one tensor, padded with 0 on the right, and their lengths."""
+    lengths = [len(row) for row in rows]
+    padded = np.full((len(rows), max(lengths)), PAD, dtype=np.int64)
+    for at, row in enumerate(rows):
+        padded[at, : len(row)] = row
+    return torch.from_numpy(padded), torch.tensor(lengths)
+
+
+def _numbered(links: Sequence[Ids]) -> Int64[Tensor, "links 3"]:
+    """The links of all pairs, each after the number of its pair."""
+    pairs = np.repeat(np.arange(len(links)), [len(found) for found in links])
+    return torch.from_numpy(np.column_stack([pairs, np.concatenate(links)]).astype(np.int64))

@@ -1,0 +1,98 @@
+"""Language-model batches: running text in parallel streams, so that a model can carry its state from window to window.
+
+The text is cut into `rows` pieces of equal length, one below the other; window k holds columns k·length onwards. Each
+token of the text is predicted exactly once an epoch, from the token before it (the first one from `</s>`); the last
+piece is filled up with padding. Any window is reached at once.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+import torch
+from jaxtyping import Int64
+from numpy.typing import NDArray
+from torch import Tensor
+
+from regard.base.errors import RegardError, check_at_least
+from regard.data.plan import Position
+from regard.data.subwords.tokenizer import EOS, PAD
+
+
+@dataclass(frozen=True, kw_only=True)
+class StreamSettings:
+    """How many streams run side by side, and how much of each is read at a time."""
+
+    rows: int = 32
+    length: int = 128
+
+    def __post_init__(self) -> None:
+        check_at_least("streams", 1, rows=self.rows, length=self.length)
+
+
+@dataclass(frozen=True)
+class Window:
+    """Some columns of the streams: `target` is `input` one token on. `first` says that no earlier state applies."""
+
+    input: Int64[Tensor, "batch length"]
+    target: Int64[Tensor, "batch length"]
+    tokens: int
+    first: bool
+
+    def to(self, device: torch.device | str) -> "Window":
+        """The same window on another device."""
+        moved = self.input.to(device, non_blocking=True), self.target.to(device, non_blocking=True)
+        return Window(*moved, self.tokens, self.first)
+
+
+@runtime_checkable
+class Text(Protocol):
+    """A long row of ids that is read in slices: an array, or `store.sides[0].flat` on disk."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, part: slice, /) -> NDArray[Any]: ...
+
+
+class Streams:
+    """The windows of a text, read from it when they are asked for."""
+
+    def __init__(self, text: Text, settings: StreamSettings) -> None:
+        if not len(text):
+            raise RegardError("streams: there is no text")
+        self.settings = settings
+        self._text = text
+        self._columns = -(-len(text) // settings.rows)
+
+    def __len__(self) -> int:
+        """The number of windows in an epoch."""
+        return -(-self._columns // self.settings.length)
+
+    def at(self, position: Position) -> Window:
+        """The window at a position; every epoch reads the same text in the same order."""
+        if not 0 <= position.index < len(self):
+            raise IndexError(f"window {position.index} of {len(self)}")
+        first = position.index * self.settings.length
+        last = min(first + self.settings.length, self._columns)
+        both = np.full((self.settings.rows, last - first + 1), PAD, dtype=np.int64)
+        for row in range(self.settings.rows):
+            start = row * self._columns + first
+            piece = self._text[max(start - 1, 0) : start + last - first]
+            both[row, (start == 0) : (start == 0) + len(piece)] = piece
+        if first == 0:
+            both[0, 0] = EOS
+        inputs, targets = torch.from_numpy(both[:, :-1].copy()), torch.from_numpy(both[:, 1:].copy())
+        inputs[targets == PAD] = PAD
+        return Window(inputs, targets, int((targets != PAD).sum()), first == 0)
+
+    def after(self, position: Position) -> Position:
+        """The position that follows."""
+        return position.next(len(self))
+
+    def walk(self, position: Position | None = None) -> Iterator[tuple[Position, Window]]:
+        """Each position and its window from the given one on, without end."""
+        position = position or Position()
+        while True:
+            yield position, self.at(position)
+            position = self.after(position)

@@ -1,0 +1,89 @@
+"""Going ahead with one choice at each step and never back: what greedy search and sampling share."""
+
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from regard.data.subwords.tokenizer import BOS, EOS
+from regard.decoding.hypothesis import Hypothesis, hypothesis
+from regard.decoding.rules import Offer
+from regard.decoding.strategy import Task, check_numbers
+from regard.decoding.trace import DROPPED, Trace
+
+Choose = Callable[[Offer, Int[Tensor, "sentences"], int], Int[Tensor, "rows"]]
+"""from an offer, the numbers of the sentences it is for (each has the same number of rows) and the step: a choice"""
+
+LEAVE = 8
+_SEEN = 5
+
+
+def walk(task: Task, choose: Choose, rows: int = 1) -> list[list[Hypothesis]]:
+    """For each sentence `rows` outputs, each the result of its own choices."""
+    states, rules, step = task.states, task.rules, 0
+    sentences = torch.arange(len(rules.most), device=rules.most.device)
+    tokens = rules.most.new_empty(len(sentences), rows, 0)
+    scores = torch.empty(len(sentences), rows, 0, device=tokens.device)
+    lengths = torch.full_like(tokens[:, :, :0].sum(-1), -1)
+    token = torch.full((len(sentences) * rows,), BOS, device=tokens.device)
+    found: dict[int, list[Hypothesis]] = {}
+    if rows > 1:
+        states = states.spread(rows)
+    while len(sentences):
+        logits, norm, states = task.scorer.step(token, states)
+        offer = rules.offer(logits, norm, tokens)
+        token, value = offer.settle(choose(offer, sentences, step))
+        if task.trace is not None:
+            _note(task.trace, offer, sentences, token, scores.sum(-1), lengths)
+        tokens = torch.cat([tokens, token.view(-1, rows, 1)], -1)
+        scores = torch.cat([scores, value.view(-1, rows, 1)], -1)
+        lengths = torch.where((tokens[:, :, -1] == EOS) & (lengths < 0), step, lengths)
+        step += 1
+        over = (lengths >= 0).all(-1)
+        ended = int(over.sum())
+        if ended and (ended == len(over) or ended * LEAVE >= len(over)):
+            found |= _collect(over, sentences, tokens, scores, lengths, rules.most)
+            stay = (~over).nonzero()[:, 0]
+            sentences, tokens, scores, lengths = (x[stay] for x in (sentences, tokens, scores, lengths))
+            token = tokens[:, :, -1].flatten()
+            if len(stay):
+                states, rules = states.keep(stay), rules.keep(stay)
+    return check_numbers([found[at] for at in range(len(found))])
+
+
+def _collect(
+    over: Tensor, sentences: Tensor, tokens: Tensor, scores: Tensor, lengths: Tensor, most: Tensor
+) -> dict[int, list[Hypothesis]]:
+    found: dict[int, list[Hypothesis]] = {}
+    columns = (x[over].tolist() for x in (sentences, tokens, scores, lengths, most))
+    for at, tokens_, scores_, lengths_, limit in zip(*columns, strict=True):
+        ended = []
+        for row, values, length in zip(tokens_, scores_, lengths_, strict=True):
+            total = sum(values[: length + 1])
+            ended.append(hypothesis(row[:length], values[: length + 1], total, total, limit))
+        found[at] = sorted(ended, key=lambda one: -one.rank)
+    return found
+
+
+def _note(
+    trace: Trace,
+    offer: Offer,
+    sentences: Int[Tensor, "sentences"],
+    token: Int[Tensor, "rows"],
+    before: Float[Tensor, "sentences beams"],
+    lengths: Int[Tensor, "sentences beams"],
+) -> None:
+    """Take down the likeliest tokens; the one that was taken is among them, or stands in the last place."""
+    count, beams = before.shape
+    values, tokens = offer.top(_SEEN)
+    taken = tokens == token[:, None]
+    tokens[:, -1] = torch.where(taken.any(1), tokens[:, -1], token)
+    values[:, -1] = torch.where(taken.any(1), values[:, -1], offer.settle(token)[1])
+    taken = tokens == token[:, None]
+    values = values.masked_fill((lengths >= 0).view(-1, 1), -torch.inf)
+    beam = torch.arange(beams, device=tokens.device).repeat(count)[:, None].expand_as(tokens)
+    ended = taken & (tokens == EOS)
+    becomes = torch.where(taken & ~ended, beam, DROPPED)
+    columns = (beam, tokens, values, before.view(-1, 1) + values, ended, becomes)
+    trace.add(sentences, *(column.reshape(count, -1) for column in columns))

@@ -1,0 +1,196 @@
+"""The steps of a Transformer's decoder in few and large operations: the numbers of the plain path, sooner.
+
+`packed(model)` gives what steps the model. For a Transformer or GPT of the usual parts this is a `Packed`, whose
+`start` and `step` equal the model's own up to rounding; every other model steps by itself. What is done differently:
+
+- Nothing is moved when hypotheses part. The hypotheses of a sentence share one shelf, on which each step puts one pair
+  of key and value for each of them. A bias says whose past a pair is: 0 in the rows of those that come from it, -∞ in
+  the others'. Parting means to pick rows of this bias, the same for all layers, instead of all keys and values.
+- So the queries of a sentence meet its keys in one matrix product, for its own past as for the source.
+
+`PACK = False` goes back to the plain path.
+"""
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Self, TypeGuard
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from regard.attention.masks.causal import Causal
+from regard.attention.memories.growing import Growing
+from regard.attention.multihead import MultiHead
+from regard.attention.normalizers.softmax import Softmax
+from regard.attention.position import Position, PositionVectors
+from regard.attention.positions.sinusoidal import Sinusoidal
+from regard.attention.scores.dot import Dot
+from regard.attention.scores.scaled_dot import ScaledDot
+from regard.decoding.packed.cache import Shelf
+from regard.decoding.packed.layer import PackedLayer, normalization
+from regard.decoding.words import ListedOutput, Words
+from regard.layers.block import Block
+from regard.models.gpt import GptModel
+from regard.models.model import Model, State, fitting
+from regard.models.transformer import TransformerModel
+
+PACK = True
+
+
+def packed(model: Model, words: Words | None = None) -> "Model | Packed":
+    """What steps the model: a `Packed` where it gives the same numbers, or else the model.
+
+    With `words`, a `Packed` gives logits of these alone.
+    """
+    return Packed(model, words) if PACK and _fits(model) else model
+
+
+@dataclass(frozen=True, kw_only=True)
+class PackedState(State):
+    """What the layers remember of their past, all on one shelf, and of the source."""
+
+    past: Shelf
+    seen: Float[Tensor, "sentences beams pairs"]
+    """0 where a pair is of the hypothesis' past, else -∞"""
+    source: tuple[tuple[Tensor, Tensor], ...] = ()
+    """keys and values for each layer, [sentences, heads, source, width]"""
+    padding: Float[Tensor, "sentences 1 1 source"] | None = None
+    """-∞ where a sentence has ended, else 0"""
+    listed: ListedOutput | None = None
+    length: int = 0
+
+    def pick_rows(self, rows: Int[Tensor, "rows"]) -> Self:
+        """Rows of the same sentence in a new order, or each sentence's row repeated; the pairs stay where they are."""
+        count, beams, pairs = self.seen.shape
+        return replace(self, seen=self.seen.view(count * beams, pairs)[rows].view(count, len(rows) // count, pairs))
+
+    def keep(self, sentences: Int[Tensor, "kept"]) -> Self:
+        return self.pick_sentences(sentences)
+
+    def pick_sentences(self, sentences: Int[Tensor, "kept"]) -> Self:
+        return replace(
+            self,
+            sentences=len(sentences),
+            past=self.past.pick(sentences, self.seen.shape[2]),
+            seen=self.seen[sentences],
+            source=tuple((key[sentences], value[sentences]) for key, value in self.source),
+            padding=None if self.padding is None else self.padding[sentences],
+            listed=None if self.listed is None else self.listed.pick(sentences),
+        )
+
+
+class Packed:
+    """A model that is stepped in the packed way; it reads the model's weights where they are."""
+
+    def __init__(self, model: TransformerModel | GptModel, words: Words | None = None) -> None:
+        self.model, self._words = model, words
+        self._layers = [PackedLayer(block) for block in model.decoder.blocks]
+        self._norm = normalization(model.decoder.norm)
+        self._embedding = model.target
+        self._output = getattr(model.output, "in_chunks", model.output.forward)
+        self._shape = self._layers[0].heads, self._layers[0].width
+
+    def start(
+        self,
+        source: Int[Tensor, "sentences source"] | None,
+        source_lengths: Int[Tensor, "sentences"] | None,
+        rows: int = 1,
+    ) -> PackedState:
+        """As the model's: the source is read and projected once."""
+        table = self._embedding.table.weight
+        read: tuple[tuple[Tensor, Tensor], ...] = ()
+        bias = None
+        if isinstance(self.model, TransformerModel) and source is not None and source_lengths is not None:
+            rows, longest = source.shape
+            padding = torch.arange(longest, device=source.device) >= source_lengths[:, None]
+            bias = table.new_zeros(rows, 1, 1, longest).masked_fill_(padding[:, None, None], -torch.inf)
+            encoded = self._encode(self.model, source, bias)
+            read = tuple(layer.remember(encoded) for layer in self._layers)
+        shelf = Shelf.empty(table, len(self._layers), rows, *self._shape)
+        seen = table.new_empty(rows, 1, 0)
+        listed = None if self._words is None else ListedOutput.of(self.model.output, self._words)
+        return PackedState(sentences=rows, past=shelf, seen=seen, source=read, padding=bias, listed=listed)
+
+    def step(self, token: Int[Tensor, "rows"], state: State) -> tuple[Float[Tensor, "rows vocabulary"], PackedState]:
+        """As the model's: the logits of the token that follows, and the state after this one.
+
+        Logits may be filled up with -∞. Rows that a search has given up may have such a token, which is no token.
+        """
+        x, after = self.advance(token, fitting(state, PackedState, token))
+        return self._output(x) if after.listed is None else after.listed(x), after
+
+    def _encode(self, model: TransformerModel, source: Tensor, bias: Tensor) -> Tensor:
+        x = model.source(source).flatten(0, 1)
+        layers = [PackedLayer(block) for block in model.encoder.blocks]
+        for layer in layers:
+            x = layer.feed(layer.read_all(x, bias))
+        return normalization(model.encoder.norm)(x).view(*source.shape, -1)
+
+    def advance(self, token: Tensor, before: PackedState) -> tuple[Float[Tensor, "rows width"], PackedState]:
+        """What the output turns into logits, and the state after this token."""
+        count, beams, _ = before.seen.shape
+        past, seen = before.past.room_for(beams, before.seen)
+        own = _apart(beams, seen.dtype, seen.device).expand(count, -1, -1)
+        seen = torch.cat([seen, own], dim=2)
+        there = past.pairs.narrow(4, 0, seen.shape[2])
+        new, pairs, bias = there[..., -beams:, :].unbind(), there.flatten(0, 1).unbind(), seen[:, None]
+        x = self._embed(token.clamp(max=self.model.output.out_features - 1), before.length)
+        for at, layer in enumerate(self._layers):
+            x = layer.read_past(x, new[at], pairs[2 * at], pairs[2 * at + 1], bias)
+            if before.padding is not None:
+                x = layer.read_source(x, *before.source[at], before.padding, beams)
+            x = layer.feed(x)
+        return self._norm(x), replace(before, past=past, seen=seen, length=before.length + 1)
+
+    def _embed(self, token: Tensor, at: int) -> Tensor:
+        positions, scale = self._embedding.positions, self._embedding.scale
+        x = self._embedding.table.weight[token]
+        if isinstance(positions, Sinusoidal):
+            return torch.add(_waves(positions, at, x.shape[1], x.dtype, x.device), x, alpha=scale)
+        if isinstance(positions, PositionVectors):
+            return torch.add(positions.vectors(token.new_tensor([at]), x.shape[1]).to(x), x, alpha=scale)
+        return x * scale
+
+
+@lru_cache(maxsize=4096)
+def _waves(positions: Sinusoidal, at: int, width: int, dtype: torch.dtype, device: torch.device) -> Tensor:
+    with torch.inference_mode(False):
+        return positions.vectors(torch.tensor([at]), width).to(device, dtype)
+
+
+@lru_cache(maxsize=64)
+def _apart(beams: int, dtype: torch.dtype, device: torch.device) -> Float[Tensor, "beams beams"]:
+    """Who sees the newest pairs: each hypothesis its own."""
+    with torch.inference_mode(False):
+        return torch.full((beams, beams), -torch.inf, device=device, dtype=dtype).fill_diagonal_(0.0)
+
+
+def _fits(model: Model) -> TypeGuard[TransformerModel | GptModel]:
+    """Whether the model's decoder has the usual parts, and nobody watches them."""
+    if not isinstance(model, TransformerModel | GptModel):
+        return False
+    positions = model.target.positions
+    placed = type(positions) is Position or (isinstance(positions, PositionVectors) and positions.join == "add")
+    encoder = model.encoder.blocks if isinstance(model, TransformerModel) else []
+    decoder = all(isinstance(block.self_attention.mask, Causal) for block in model.decoder.blocks)
+    masked = any(block.self_attention.mask is not None for block in encoder)
+    return placed and decoder and not masked and all(map(_usual, [*encoder, *model.decoder.blocks]))
+
+
+def _usual(block: Block) -> bool:
+    attentions = [one for one in (block.self_attention, block.cross) if one is not None]
+    unmasked = block.cross is None or block.cross.mask is None
+    return block.shortcut is None and unmasked and all(map(_plain_heads, attentions))
+
+
+def _plain_heads(attention: MultiHead) -> bool:
+    reading, (query, key, value) = attention.reading, attention.projections.split
+    return (
+        isinstance(reading.score, Dot | ScaledDot)
+        and isinstance(reading.normalizer, Softmax)
+        and type(reading.positions) is Position
+        and isinstance(attention.memory, Growing)
+        and query == key == value
+        and not reading._forward_hooks
+    )

@@ -1,0 +1,95 @@
+"""A layer of a Transformer as it steps, for `regard.decoding.packed.decoder`."""
+
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn.functional import linear, scaled_dot_product_attention
+
+from regard.attention.multihead import MultiHead
+from regard.layers.block import Block
+from regard.layers.feedforward import ACTIVATIONS
+
+
+class PackedLayer:
+    """A `Block` whose weights are read where they are."""
+
+    def __init__(self, block: Block) -> None:
+        attention, feedforward = block.self_attention, block.feedforward
+        self.heads, self.width = attention.heads, attention.projections.split[0] // attention.heads
+        self._scale = _scale(attention)
+        self._project, self._merge = product(attention.projections.joint), product(attention.output)
+        if block.cross is not None:
+            self._query, self._source = product(block.cross.projections.query), product(block.cross.projections.source)
+            self._merge_read, self._source_scale = product(block.cross.output), _scale(block.cross)
+        self._inner, self._outer = product(feedforward.inner), product(feedforward.outer)
+        self._activate = ACTIVATIONS[feedforward.activation]
+        self._norms = {name: normalization(norm) for name, norm in block.norms.items()}
+        self._before = block.norm == "before"
+
+    def remember(self, encoded: Float[Tensor, "sentences source width"]) -> tuple[Tensor, Tensor]:
+        """Keys and values of the source, [sentences, heads, source, width]."""
+        made = self._source(encoded).unflatten(-1, (2, self.heads, self.width)).permute(2, 0, 3, 1, 4)
+        return made[0].contiguous(), made[1].contiguous()
+
+    def read_all(self, x: Float[Tensor, "positions width"], bias: Tensor) -> Tensor:
+        """Every position of a sentence reads from all of them, as in an encoder."""
+        query, key, value = self._project_both(x, bias.shape[3]).unbind()
+        return self._leave("self_attention", self._merge(attend(query, key, value, bias, self._scale)).add_(x))
+
+    def read_past(self, x: Tensor, new: Tensor, key: Tensor, value: Tensor, bias: Tensor) -> Tensor:
+        """Put the new pairs down where they belong among all, then read all of one's own."""
+        made = self._project_both(x, bias.shape[2])
+        new.copy_(made[1:])
+        return self._leave("self_attention", self._merge(attend(made[0], key, value, bias, self._scale)).add_(x))
+
+    def read_source(self, x: Tensor, key: Tensor, value: Tensor, bias: Tensor, beams: int) -> Tensor:
+        """Read the source, which the hypotheses of a sentence share."""
+        query = self._query(self._enter("cross", x)).view(-1, beams, self.heads, self.width).transpose(1, 2)
+        read = attend(query, key, value, bias, self._source_scale)
+        return self._leave("cross", self._merge_read(read).add_(x))
+
+    def feed(self, x: Tensor) -> Tensor:
+        """The feed-forward branch."""
+        made = self._outer(self._activate(self._inner(self._enter("feedforward", x))))
+        return self._leave("feedforward", made.add_(x))
+
+    def _project_both(self, x: Tensor, beams: int) -> Float[Tensor, "3 sentences heads beams width"]:
+        """Queries, keys and values."""
+        made = self._project(self._enter("self_attention", x))
+        return made.view(-1, beams, 3, self.heads, self.width).permute(2, 0, 3, 1, 4)
+
+    def _enter(self, name: str, x: Tensor) -> Tensor:
+        return self._norms[name](x) if self._before else x
+
+    def _leave(self, name: str, x: Tensor) -> Tensor:
+        return x if self._before else self._norms[name](x)
+
+
+def attend(query: Tensor, key: Tensor, value: Tensor, bias: Tensor, scale: float) -> Float[Tensor, "rows width"]:
+    """softmax(query keyᵀ · scale + bias) value, where all are [sentences, heads, …]."""
+    read = scaled_dot_product_attention(query, key, value, bias, scale=scale).transpose(1, 2)
+    return read.reshape(read.shape[0] * read.shape[1], -1)
+
+
+def product(made: nn.Linear) -> Callable[[Tensor], Tensor]:
+    """The linear map, without the detour over its module where it is a plain one."""
+    if type(made) is not nn.Linear:
+        return made.forward
+    weight, bias = made.weight, made.bias
+    return lambda x: linear(x, weight, bias)
+
+
+def normalization(norm: nn.Module) -> Callable[[Tensor], Tensor]:
+    """Layer normalization likewise; anything else leaves x as it is."""
+    if not isinstance(norm, nn.LayerNorm):
+        return lambda x: x
+    shape, weight, bias, eps = norm.normalized_shape, norm.weight, norm.bias, norm.eps
+    return lambda x: torch.layer_norm(x, shape, weight, bias, eps)
+
+
+def _scale(attention: MultiHead) -> float:
+    """What the dot products are multiplied with."""
+    width = attention.projections.split[0] // attention.heads
+    return float(attention.reading.score.factors(torch.empty(0, width), torch.empty(0, width))[2])

@@ -1,0 +1,70 @@
+"""A model led through a given translation, and everything that can be seen on the way."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from regard.attention.record import attention_layers, record
+from regard.data.pairs import collate
+from regard.data.subwords.tokenizer import BOS, PAD, UNK
+from regard.decoding.scorer import evaluating, log_mean
+from regard.models.model import Model
+
+
+@dataclass(frozen=True, eq=False)
+class Forced:
+    """What was seen of one pair, both sides with their `</s>`."""
+
+    layers: dict[str, Float[Tensor, "heads target source"]]
+    """the weights of each attention over the source, by the layer's name"""
+    log_probabilities: Float[Tensor, "target vocabulary"]
+    """log p(· | y_1 … y_(t-1), source) at each place"""
+
+
+def force(models: Sequence[Model], source: Sequence[int], target: Sequence[int]) -> Forced:
+    """Lead one or several models through a pair whose ids both end in `</s>`.
+
+    From the second model on, the names of layers have its number in front, as in `2:decoder.cross`. A layer that does
+    not look at single source tokens, because its memory blends them, is left out.
+    """
+    batch = collate([np.array(source)], [np.array(target)]).to(next(models[0].parameters()).device)
+    given = (batch.source, batch.source_lengths, batch.target_in, batch.target_lengths)
+    layers: dict[str, Tensor] = {}
+    distributions = []
+    with evaluating(models):
+        for number, model in enumerate(models, start=1):
+            prefix = f"{number}:" if number > 1 else ""
+            if not any(name.endswith("cross") for name in attention_layers(model)):
+                distributions.append(model(*given).float().log_softmax(-1))
+                continue
+            with record(model, "*cross") as seen:
+                distributions.append(model(*given).float().log_softmax(-1))
+            for name, calls in seen.items():
+                weights = torch.cat(calls, dim=2)[0].float().cpu()  # all rows at once, or one call for each step
+                if weights.shape[1:] == (len(target), len(source)):
+                    layers[prefix + name] = weights
+        mean = log_mean(distributions)[0].cpu()
+    return Forced(layers, mean)
+
+
+def entropy(weights: Float[Tensor, "*heads target source"]) -> Float[Tensor, "*heads"]:
+    """How widely a head looks, in bits: the mean over its rows of H(w) = -Σ_j w_j log₂ w_j, the rows made to sum to 1.
+
+    0 bits: one token at a time. log₂ n bits: all n tokens alike.
+    """
+    shares = weights / weights.sum(-1, keepdim=True).clamp(min=torch.finfo(weights.dtype).tiny)
+    return -torch.special.xlogy(shares, shares).sum(-1).mean(-1) / np.log(2)
+
+
+def likeliest(log_probabilities: Float[Tensor, "vocabulary"], count: int, without: int) -> Iterator[tuple[int, float]]:
+    """So many of the likeliest tokens besides one, the best first; none that is never written."""
+    chances = log_probabilities.clone()
+    chances[[PAD, UNK, BOS, without]] = -torch.inf
+    values, numbers = chances.topk(min(count, len(chances)))
+    for number, value in zip(numbers.tolist(), values.tolist(), strict=True):
+        if value > -float("inf"):
+            yield number, value

@@ -1,0 +1,123 @@
+"""What is known of a text, or a part of one, that was translated at once."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from jaxtyping import Float
+from torch import Tensor
+
+from regard.data.links import Links
+from regard.data.subwords.tokenizer import Subwords, words
+from regard.inspection.explanation.beam_path import Branch, Path
+from regard.inspection.explanation.tokens import Token, shown
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """What might have been written at a place instead."""
+
+    token: Token
+    log_probability: float
+    prefix: str
+    """what the translation starts with if this is chosen; `explain` takes it"""
+
+
+@dataclass(frozen=True)
+class Written:
+    """A token of the translation, and what the model thought at its place."""
+
+    token: Token
+    log_probability: float
+    forced: bool
+    """it was given, not found"""
+    alternatives: tuple[Alternative, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Layer:
+    """One attention over the source, and how widely each of its heads looks, in bits."""
+
+    name: str
+    weights: Float[Tensor, "heads target source"]
+    entropy: tuple[float, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """What was translated at once: the whole text, unless it is longer than the model reads.
+
+    Words, those of links too, are numbered within the part.
+    """
+
+    source: tuple[Token, ...]
+    target: tuple[Written, ...]
+    layers: tuple[Layer, ...]
+    links: Links
+    path: Path
+    """the way of the search; empty where the translation was given"""
+    texts: tuple[str, str]
+    spelling: Subwords
+    """what spells the tokens of the path"""
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """How many words both sides have."""
+        return len(words(self.texts[0])), len(words(self.texts[1]))
+
+    def to_dict(self, source: int = 0, target: int = 0) -> dict[str, Any]:
+        """Plain JSON without the links; `source` and `target` are the numbers that its words start with."""
+        return {
+            "source": [_token_as_dict(token, source) for token in self.source],
+            "target": [_written_as_dict(written, target) for written in self.target],
+            "layers": [_layer_as_dict(layer) for layer in self.layers],
+            "path": [[_branch_as_dict(branch, self.spelling) for branch in step] for step in self.path],
+        }
+
+
+def _token_as_dict(token: Token, first: int) -> dict[str, Any]:
+    return {"text": token.text, "starts": token.starts, "word": None if token.word is None else first + token.word}
+
+
+def _written_as_dict(written: Written, first: int) -> dict[str, Any]:
+    return {
+        **_token_as_dict(written.token, first),
+        "log_probability": round(written.log_probability, 4),
+        "forced": written.forced,
+        "alternatives": [
+            {
+                "text": other.token.text,
+                "starts": other.token.starts,
+                "log_probability": round(other.log_probability, 4),
+                "prefix": other.prefix,
+            }
+            for other in written.alternatives
+        ],
+    }
+
+
+def _layer_as_dict(layer: Layer) -> dict[str, Any]:
+    heads = zip(layer.entropy, layer.weights, strict=True)
+    return {
+        "name": layer.name,
+        "heads": [{"entropy": round(bits, 3), "weights": _rounded(weights)} for bits, weights in heads],
+    }
+
+
+def _branch_as_dict(branch: Branch, spelling: Subwords) -> dict[str, Any]:
+    token = shown(spelling, branch.token)
+    return {
+        "text": token.text,
+        "starts": token.starts,
+        "parent": branch.parent,
+        "becomes": branch.becomes,
+        "log_probability": round(branch.log_probability, 4),
+        "score": round(branch.score, 4),
+        "finished": branch.finished,
+        "chosen": branch.chosen,
+    }
+
+
+def _rounded(weights: Tensor) -> list[list[float]]:
+    """Three decimals; a whole number where that is all that is left, which takes less room in a file."""
+    rows = weights.double().round(decimals=3).tolist()
+    return [[int(cell) if cell in (0, 1) else round(cell, 3) for cell in row] for row in rows]

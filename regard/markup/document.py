@@ -1,0 +1,127 @@
+"""Translating text with markup: tags, placeholders, addresses come out as they went in, where they belong.
+
+A model that never saw a placeholder may copy it, or not. So a text is translated as it is first. If the translation
+does not have every placeholder exactly as often as the text, it is translated once more: with numbers in the places of
+placeholders, as models tend to copy these; without placeholders, which are then put beside the words that are linked to
+their neighbors; and in the pieces between them. The first that is right is taken, and the pieces always are. A text
+without markup is translated as it would be without this module.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from regard.decoding.translator import Candidate, Translation
+from regard.markup.html_text import Between, Passage, passages
+from regard.markup.insertion import inserted, without_atoms
+from regard.markup.placeholders import Kept, stand_ins
+from regard.markup.rendering import Rendering, accepted, in_pieces, pieces, same_words
+from regard.markup.segments import Segment, with_placeholders
+
+Translate = Callable[[list[str]], Sequence[Translation]]
+
+_DEFAULT = Kept()
+
+
+def translate_html(translate: Translate, html: str, kept: Kept = _DEFAULT) -> str:
+    """An HTML document or fragment with its text translated; see `translate_pages`."""
+    return translate_pages(translate, [html], kept)[0]
+
+
+def translate_text(translate: Translate, text: str, kept: Kept = _DEFAULT) -> str:
+    """A plain text translated with its placeholders kept."""
+    return translate_texts(translate, [text], kept)[0].text
+
+
+def translate_pages(translate: Translate, pages: Sequence[str], kept: Kept = _DEFAULT) -> list[str]:
+    """HTML documents or fragments with their texts translated, all at once.
+
+    Block tags separate what is translated; inline tags go around the words that are linked to what they enclosed, if
+    `translate` gives alignments, else where proportion has them. Every tag is written exactly once, letter for letter,
+    and properly nested. Comments, scripts, styles, `pre`, `code`, elements with `translate="no"` and attributes stay
+    as they are. In translated text `&`, `<` and `>` are written as entities.
+    """
+    documents = [list(passages(page)) for page in pages]
+    found = [part for document in documents for part in document if isinstance(part, Passage)]
+    segments = [with_placeholders(part.items, kept) for part in found]
+    rendered = iter(_render(translate, segments, kept))
+    written = iter([_html(*one) for one in zip(found, segments, rendered, strict=True)])
+    return [
+        "".join(part.written if isinstance(part, Between) else next(written) for part in document)
+        for document in documents
+    ]
+
+
+def translate_texts(translate: Translate, texts: Sequence[str], kept: Kept = _DEFAULT) -> list[Translation]:
+    """Plain texts translated with their placeholders kept; a text without any is translated as it would be anyway.
+
+    Of a text with placeholders only the best translation is given: others may have lost some.
+    """
+    segments = [with_placeholders([text], kept) for text in texts]
+    rendered = _render(translate, segments, kept)
+    return [_plain(*one) for one in zip(segments, rendered, strict=True)]
+
+
+def _plain(segment: Segment, found: Rendering) -> Translation:
+    atoms = [atom.text for atom in segment.atoms]
+    origin = found.origin or Translation("", found.score, ())
+    if not atoms:
+        return origin
+    text = found.with_atoms(atoms)
+    best = origin.n_best[0] if origin.n_best else Candidate(text, found.score, (), ())
+    numbered = found.origin is None or same_words(atoms)
+    links = found.links if numbered and (found.origin is None or origin.alignment is not None) else None
+    return replace(origin, text=text, n_best=(replace(best, text=text),), alignment=links)
+
+
+def _html(passage: Passage, segment: Segment, found: Rendering) -> str:
+    """The translation with its tags, as HTML."""
+    found = found.spaced()
+    atoms = [passage.write(atom.text) if atom.written is None else atom.written for atom in segment.atoms]
+    here: list[tuple[int, int, str]] = []
+    here += [(start, end, written) for (start, end), written in zip(found.atoms, atoms, strict=True)]
+    here += [(at, at, mark.written) for at, mark in found.placements()]
+    pieces, at = [], 0
+    for start, end, written in sorted(here, key=lambda one: one[:2]):
+        pieces += [passage.write(found.text[at:start]), written]
+        at = end
+    return "".join([*pieces, passage.write(found.text[at:])])
+
+
+def _render(translate: Translate, segments: Sequence[Segment], kept: Kept) -> list[Rendering]:
+    """Every segment translated with its atoms in it, in two calls at most."""
+    asked = [segment for segment in segments if _speaks(segment)]
+    answers = iter(translate([segment.read().text for segment in asked]) if asked else ())
+    found = [
+        accepted(segment.read(), next(answers), [atom.text for atom in segment.atoms], kept)
+        if _speaks(segment)
+        else in_pieces(segment, [], kept)
+        for segment in segments
+    ]
+    wanting = [segment for segment, one in zip(segments, found, strict=True) if one is None]
+    repaired = iter(_repair(translate, wanting, kept))
+    return [next(repaired) if one is None else one for one in found]
+
+
+def _speaks(segment: Segment) -> bool:
+    """Whether there is something to translate: not in a blank text, nor where there are placeholders alone."""
+    return any(part.speaks for part in pieces(segment)) if segment.atoms else bool(segment.read().text.strip())
+
+
+def _repair(translate: Translate, segments: list[Segment], kept: Kept) -> list[Rendering]:
+    """Segments whose atoms did not come through, translated with stand-ins, without atoms, and in pieces."""
+    names = [stand_ins(len(segment.atoms), segment.read().text) for segment in segments]
+    asked = [
+        [segment.read(own).text, without_atoms(segment).text, *(part.body for part in pieces(segment) if part.speaks)]
+        for segment, own in zip(segments, names, strict=True)
+    ]
+    flat = [text for texts in asked for text in texts]
+    answers = iter(translate(flat) if flat else ())
+    found = []
+    for segment, own, texts in zip(segments, names, asked, strict=True):
+        replaced, bare, *parts = [next(answers) for _ in texts]
+        found.append(
+            accepted(segment.read(own), replaced, own, kept)
+            or inserted(segment, bare, kept)
+            or in_pieces(segment, parts, kept)
+        )
+    return found

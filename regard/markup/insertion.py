@@ -1,0 +1,66 @@
+"""Placeholders put into the translation of the text without them, beside the words that they stood beside."""
+
+from bisect import bisect_right
+from itertools import accumulate
+
+from regard.decoding.translator import Translation
+from regard.markup.bonds import bond, usable_links
+from regard.markup.placeholders import Kept, Span
+from regard.markup.projection import Placement, project
+from regard.markup.rendering import Rendering, by_word
+from regard.markup.segments import Atom, Mark, Reading, Segment
+from regard.markup.units import split, word_starts
+
+
+def without_atoms(segment: Segment) -> Reading:
+    """The segment as one text that lacks its atoms, with a mark instead of each that says its number."""
+    items = [item for item in segment.items if not isinstance(item, Mark)]
+    numbers = iter(range(len(items)))
+    return Segment(tuple(Mark(str(next(numbers)), "single") if isinstance(one, Atom) else one for one in items)).read()
+
+
+def inserted(segment: Segment, answer: Translation, kept: Kept) -> Rendering | None:
+    """The translation of the text without atoms, with them in it; None where it is not known what belongs together."""
+    reading, bare = segment.read(), without_atoms(segment)
+    links = usable_links(answer.alignment, bare.text, answer.text)
+    if not answer.alignment or not links:
+        return None
+    source = split(bare.text, cuts=[at for at, _ in bare.marks])
+    target, bonds = bond(links, source, answer.text, ())
+    places = project(bare, source, target, bonds)
+    text, atoms, longer = _insert(reading, answer.text, list(places))
+    if kept.locate([atom.text for atom in segment.atoms], text) is None:
+        return None
+    left_out = [(at, end - start) for (at, _), (start, end) in zip(bare.marks, reading.atoms, strict=True)]
+    here, there = _shifted(word_starts(bare.text), left_out), _shifted(word_starts(answer.text), longer)
+    letters = [(here[one], there[other], sure) for one, other, sure in links]
+    return Rendering(reading, text, tuple(atoms), by_word(letters, reading.text, text), answer.score)
+
+
+def _insert(reading: Reading, text: str, places: list[Placement]) -> tuple[str, list[Span], list[tuple[int, int]]]:
+    """The text with an atom at every place, where each is, and by how much the text grew at which place.
+
+    An atom stays apart from its neighbors if it was apart from them.
+    """
+    written, at = "", 0
+    atoms = [(0, 0)] * len(places)
+    longer = []
+    for place, mark in places:
+        start, end = reading.atoms[int(mark.written)]
+        written, at = written + text[at:place], place
+        before = len(written)
+        if reading.text[:start][-1:].isspace() and not written[-1:].isspace():
+            written += " " if written else ""
+        atoms[int(mark.written)] = (len(written), len(written) + end - start)
+        written += reading.text[start:end]
+        if reading.text[end : end + 1].isspace() and text[place : place + 1].strip():
+            written += " "
+        longer.append((place, len(written) - before))
+    return written + text[at:], atoms, longer
+
+
+def _shifted(letters: list[int], longer: list[tuple[int, int]]) -> list[int]:
+    """Where letters are after the text grew at some places by so much."""
+    sums = [0, *accumulate(more for _, more in longer)]
+    places = [place for place, _ in longer]
+    return [at + sums[bisect_right(places, at)] for at in letters]

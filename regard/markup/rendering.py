@@ -1,0 +1,167 @@
+"""A segment's translation with everything in it that had to be carried over."""
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from regard.data.links import Link
+from regard.data.subwords.tokenizer import words
+from regard.decoding.translator import Translation
+from regard.markup.bonds import bond, usable_links
+from regard.markup.placeholders import Kept, Span
+from regard.markup.projection import Placement, project
+from regard.markup.segments import Reading, Segment
+from regard.markup.units import split, word_starts
+
+_SPACE = re.compile(r"\s*")
+_HEAD = re.compile(r"(?:[^\w\s]+(?!\S))?")
+_ENDED = re.compile(r"[\s.!?…。！？]*[.!?…。！？]\s*\Z")
+_TAIL = re.compile(r"(?:(?<!\S)[^\w\s]+)?\Z")
+
+
+@dataclass(frozen=True)
+class Rendering:
+    """A translation of a reading: the text, where each atom stands in it, and which words belong together."""
+
+    reading: Reading
+    text: str
+    atoms: tuple[Span, ...]
+    links: tuple[Link, ...]
+    score: float = 0.0
+    origin: Translation | None = None
+    """the translation that this is, unless several were joined"""
+
+    def spaced(self) -> "Rendering":
+        """The same with the white space of the source at its ends."""
+        text = spaced_like(self.reading.text, self.text)
+        shift = len(_SPACE.match(text)[0]) - len(_SPACE.match(self.text)[0])  # type: ignore[index]
+        atoms = tuple((start + shift, end + shift) for start, end in self.atoms)
+        return Rendering(self.reading, text, atoms, self.links, self.score, self.origin)
+
+    def placements(self) -> Sequence[Placement]:
+        """Where the marks of the reading belong."""
+        if not self.reading.marks:
+            return []
+        source = split(self.reading.text, self.reading.atoms, (at for at, _ in self.reading.marks))
+        target, bonds = bond(list(self.links), source, self.text, self.atoms)
+        return project(self.reading, source, target, bonds)
+
+    def with_atoms(self, written: Sequence[str]) -> str:
+        """The text with something written in the place of each atom."""
+        text = self.text
+        for (start, end), one in sorted(zip(self.atoms, written, strict=True), reverse=True):
+            text = text[:start] + one + text[end:]
+        return text
+
+
+def accepted(reading: Reading, answer: Translation, wanted: list[str], kept: Kept) -> Rendering | None:
+    """The answer, if everything that is wanted stands in it exactly as often as it should."""
+    places = kept.locate(wanted, answer.text) if wanted else []
+    if places is None:
+        return None
+    links = usable_links(answer.alignment, reading.text, answer.text)
+    return Rendering(reading, answer.text, tuple(places), tuple(links), answer.score, answer)
+
+
+class Piece(NamedTuple):
+    """A text between two atoms: what is translated of it, and the signs at its ends that stick to the atoms."""
+
+    head: str
+    body: str
+    tail: str
+
+    @property
+    def speaks(self) -> bool:
+        """Whether there is something to translate in it."""
+        return re.search(r"\w", self.body) is not None
+
+
+def pieces(segment: Segment) -> list[Piece]:
+    """The texts before, between and after the atoms of a segment."""
+    reading = segment.read()
+    ends = [0, *(end for _, end in reading.atoms)]
+    starts = [*(start for start, _ in reading.atoms), len(reading.text)]
+    found = []
+    for end, start in zip(ends, starts, strict=True):
+        text = reading.text[end:start]
+        head = _HEAD.match(text)[0] if end else ""  # type: ignore[index]
+        tail = _TAIL.search(text, len(head))[0] if start < len(reading.text) else ""  # type: ignore[index]
+        found.append(Piece(head, text[len(head) : len(text) - len(tail)], tail))
+    return found
+
+
+def in_pieces(segment: Segment, answers: Sequence[Translation], kept: Kept) -> Rendering:
+    """The translated pieces with the atoms between them; pieces without a word stay as they are."""
+    found = _join(segment, answers, kept, "")
+    wanted = [atom.text for atom in segment.atoms]
+    merged = kept.locate(wanted, segment.read().text) is not None and kept.locate(wanted, found.text) is None
+    return _join(segment, answers, kept, " ") if merged else found
+
+
+@dataclass
+class _Joined:
+    """Texts one after the other, in the source and in the translation, with links between their letters."""
+
+    source: str = ""
+    target: str = ""
+    links: list[tuple[int, int, float]] = field(default_factory=list)
+
+    def add(self, source: str, target: str, links: Sequence[Link]) -> None:
+        here, there = word_starts(source), word_starts(target)
+        before, so_far = len(self.source), len(self.target)
+        self.links += [(before + here[one], so_far + there[other], sure) for one, other, sure in links]
+        self.source, self.target = self.source + source, self.target + target
+
+    def copy(self, text: str) -> None:
+        self.add(text, text, [Link(at, at) for at in range(len(word_starts(text)))])
+
+
+def _join(segment: Segment, answers: Sequence[Translation], kept: Kept, gap: str) -> Rendering:
+    reading = segment.read()
+    coming = iter(answers)
+    joined, atoms = _Joined(), []
+    for number, piece in enumerate(pieces(segment)):
+        joined.copy(piece.head)
+        if piece.speaks:
+            last = number == len(reading.atoms)
+            joined.add(piece.body, *_translated(piece, next(coming), kept, last))
+        else:
+            joined.copy(piece.body)
+        joined.copy(piece.tail)
+        if number < len(reading.atoms):
+            joined.target += gap
+            start = len(joined.target)
+            joined.copy(reading.text[slice(*reading.atoms[number])])
+            atoms.append((start, len(joined.target)))
+            joined.target += gap
+    score = sum(answer.score for answer in answers)
+    return Rendering(reading, joined.target, tuple(atoms), by_word(joined.links, joined.source, joined.target), score)
+
+
+def _translated(piece: Piece, answer: Translation, kept: Kept, last: bool) -> tuple[str, list[Link]]:
+    """What is taken of a piece's translation: no placeholders, and no end of a sentence where none ends."""
+    own = kept.without(answer.text)
+    links = answer.alignment if own.split() == answer.text.split() else None
+    ends = last or _ENDED.search(piece.body)
+    text = spaced_like(piece.body, own if ends else _ENDED.sub("", own))
+    return text, usable_links(links, piece.body, text)
+
+
+def spaced_like(text: str, translated: str) -> str:
+    """The translation between the white space that surrounds a text."""
+    start = len(text) - len(text.lstrip())
+    return text[:start] + translated.strip() + text[max(len(text.rstrip()), start) :]
+
+
+def by_word(letters: Sequence[tuple[int, int, float]], source: str, target: str) -> tuple[Link, ...]:
+    """Links between letters as links between the words that these are in."""
+    here, there = word_starts(source), word_starts(target)
+    found = {(bisect_right(here, one) - 1, bisect_right(there, other) - 1): sure for one, other, sure in letters}
+    return tuple(Link(one, other, sure) for (one, other), sure in found.items())
+
+
+def same_words(texts: Sequence[str]) -> bool:
+    """Whether each text is one word, so that any of them can stand for another without renumbering."""
+    return all(len(words(text)) == 1 for text in texts)

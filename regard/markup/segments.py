@@ -1,0 +1,82 @@
+"""A piece of text that is translated at once, with what stands in it besides: tags, and what is kept as it is."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from regard.markup.placeholders import Kept
+
+
+@dataclass(frozen=True)
+class Atom:
+    """Something that is carried over as it is: `text` is what a model may read of it, `written` what is written."""
+
+    text: str
+    written: str | None = None
+    """None: the text, written as text is"""
+
+
+@dataclass(frozen=True)
+class Mark:
+    """A tag. Within a segment every `open` has its `close`, properly nested; a `single` stands for itself."""
+
+    written: str
+    role: Literal["open", "close", "single"]
+
+
+Item = str | Atom | Mark
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A segment as one text, with where its atoms stand in it and how many letters stand before each of its marks."""
+
+    text: str
+    atoms: tuple[tuple[int, int], ...]
+    marks: tuple[tuple[int, Mark], ...]
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Texts, atoms and marks in their order."""
+
+    items: tuple[Item, ...]
+
+    @property
+    def atoms(self) -> list[Atom]:
+        """What has to be carried over as it is."""
+        return [item for item in self.items if isinstance(item, Atom)]
+
+    def read(self, spelled: Sequence[str] | None = None) -> Reading:
+        """The segment as one text, atoms as they are or as `spelled`."""
+        pieces: list[str] = []
+        atoms: list[tuple[int, int]] = []
+        marks: list[tuple[int, Mark]] = []
+        length = 0
+        for item in self.items:
+            if isinstance(item, Mark):
+                marks.append((length, item))
+                continue
+            piece = item if isinstance(item, str) else spelled[len(atoms)] if spelled else item.text
+            if isinstance(item, Atom):
+                atoms.append((length, length + len(piece)))
+            pieces.append(piece)
+            length += len(piece)
+        return Reading("".join(pieces), tuple(atoms), tuple(marks))
+
+
+def with_placeholders(items: Iterable[Item], kept: Kept) -> Segment:
+    """The segment of some items, with an atom for every placeholder in their texts."""
+    found: list[Item] = []
+    for item in items:
+        found += _cut(item, kept) if isinstance(item, str) else [item]
+    return Segment(tuple(found))
+
+
+def _cut(text: str, kept: Kept) -> list[Item]:
+    items: list[Item] = []
+    at = 0
+    for start, end in kept.find(text):
+        items += [text[at:start], Atom(text[start:end])]
+        at = end
+    return [item for item in [*items, text[at:]] if item != ""]

@@ -1,0 +1,145 @@
+"""Words taken apart as far as tags may go between: what a word begins with, its core, what it ends with; and atoms."""
+
+import re
+import unicodedata
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+from typing import Literal, NamedTuple
+
+from jaxtyping import Float, Int
+from numpy import ndarray
+
+Kind = Literal["lead", "core", "trail", "alone", "atom"]
+Bonds = tuple[Int[ndarray, " bonds"], Int[ndarray, " bonds"], Float[ndarray, " bonds"]]
+"""numbers of source units, of the target units that belong to them, and how surely they do"""
+
+
+WORD = re.compile(r"[^\s▁]+")
+"""what `regard.data.subwords.tokenizer.words` counts"""
+_CORE = re.compile(r"[^\W_](?:.*[^\W_])?", re.DOTALL)
+_GOES_ON = frozenset("\u200d\ufe0e\ufe0f\u20e3" + "".join(map(chr, range(0x1F3FB, 0x1F400))))
+
+
+class Unit(NamedTuple):
+    """Letters [start, end) of a text: a part of the word of that number or, of kind `atom`, the atom of that number."""
+
+    start: int
+    end: int
+    kind: Kind
+    number: int
+
+
+@dataclass(frozen=True)
+class Units:
+    """The units of a text in order; all that is between them is white space."""
+
+    text: str
+    units: tuple[Unit, ...]
+
+    def __len__(self) -> int:
+        return len(self.units)
+
+    @cached_property
+    def _starts(self) -> list[int]:
+        return [unit.start for unit in self.units]
+
+    def before(self, at: int) -> int:
+        """How many units start before a place."""
+        return bisect_left(self._starts, at)
+
+    def space(self, number: int, at: int) -> tuple[int, int]:
+        """How much white space there is from a place back to the unit before it, and on to the unit of that number."""
+        return at - self._end(number), self._start(number) - at
+
+    def after(self, number: int, space: int) -> int:
+        """The place that many letters after the unit before that number, in the white space there."""
+        return min(self._end(number) + space, self._start(number))
+
+    def ahead(self, number: int, space: int) -> int:
+        """The place that many letters before the unit of that number, in the white space there."""
+        return max(self._start(number) - space, self._end(number))
+
+    def _start(self, number: int) -> int:
+        return self.units[number].start if number < len(self.units) else len(self.text)
+
+    def _end(self, number: int) -> int:
+        return self.units[number - 1].end if number else 0
+
+    def of_words(self) -> dict[int, list[int]]:
+        """For the number of each word, the numbers of its units; atoms are left out."""
+        found: dict[int, list[int]] = {}
+        for number, unit in enumerate(self.units):
+            if unit.kind != "atom":
+                found.setdefault(unit.number, []).append(number)
+        return found
+
+
+def word_starts(text: str) -> list[int]:
+    """Where the words of a text begin."""
+    return [match.start() for match in WORD.finditer(text)]
+
+
+def split(text: str, atoms: Sequence[tuple[int, int]] = (), cuts: Iterable[int] = ()) -> Units:
+    """The units of a text that has atoms in these places, cut moreover at `cuts` where these are inside a unit."""
+    ends = [match.end() for match in WORD.finditer(text)]
+    order = sorted(range(len(atoms)), key=lambda number: atoms[number])
+    units: list[Unit] = []
+    at = 0
+    for number in order:
+        start, end = atoms[number]
+        units += _between(text, at, start, ends)
+        units.append(Unit(start, end, "atom", number))
+        at = end
+    units += _between(text, at, len(text), ends)
+    places = sorted(set(cuts))
+    return Units(text, tuple(piece for unit in units for piece in _cut(unit, places)))
+
+
+def _between(text: str, start: int, end: int, ends: list[int]) -> list[Unit]:
+    units: list[Unit] = []
+    for match in WORD.finditer(text, start, end):
+        first, last = match.span()
+        word = bisect_right(ends, first)
+        core = _CORE.search(text, first, last)
+        if core is None:
+            touches_atom = first == start > 0, last == end < len(text)
+            kind: Kind = "trail" if touches_atom[0] else "lead" if touches_atom[1] else "alone"
+            units.append(Unit(first, last, kind, word))
+            continue
+        parts: tuple[tuple[int, int, Kind], ...] = (
+            (first, core.start(), "lead"),
+            (core.start(), core.end(), "core"),
+            (core.end(), last, "trail"),
+        )
+        units += [Unit(begin, stop, kind, word) for begin, stop, kind in parts if begin < stop]
+    return units
+
+
+def _cut(unit: Unit, cuts: list[int]) -> list[Unit]:
+    if unit.kind == "atom":
+        return [unit]
+    inner = cuts[bisect_right(cuts, unit.start) : bisect_left(cuts, unit.end)]
+    places = [unit.start, *inner, unit.end]
+    return [unit._replace(start=start, end=end) for start, end in pairwise(places)]
+
+
+def snap(text: str, at: int) -> int:
+    """The nearest place at or before `at` that is not inside a character made of several, such as é or 👍🏽."""
+    while 0 < at < len(text) and (_continues(text[at]) or text[at - 1] == "\u200d" or _inside_flag(text, at)):
+        at -= 1
+    return at
+
+
+def _continues(letter: str) -> bool:
+    return letter in _GOES_ON or unicodedata.category(letter).startswith("M")
+
+
+def _inside_flag(text: str, at: int) -> bool:
+    """Whether an odd number of regional indicators, two of which make a flag, end here, and one follows."""
+    run = 0
+    while run < at and "\U0001f1e6" <= text[at - run - 1] <= "\U0001f1ff":
+        run += 1
+    return run % 2 == 1 and "\U0001f1e6" <= text[at] <= "\U0001f1ff"

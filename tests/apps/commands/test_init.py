@@ -1,0 +1,118 @@
+"""From text files to run.toml."""
+
+import gzip
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from regard.apps.settings import read_run
+from tests.apps import toy
+from tests.apps.running import Run
+
+
+def test_the_settings_are_complete_and_their_reasons_are_said(texts: Path, run: Run) -> None:
+    lines = run("init", "train.en", "train.de", "--dev", "dev.en", "dev.de").lines
+    assert lines[0] == "200 lines, 4.5 words each"
+    assert lines[-1] == "wrote run.toml; next: regard doctor run.toml, then regard train run.toml"
+    text = Path("run.toml").read_text(encoding="utf-8")
+    assert all(f"# {reason}" in text for reason in lines[1:-1])
+    settings = read_run("run.toml")
+    assert settings.name == "en-de"
+    assert (settings.data.source, settings.data.target) == ("en", "de")
+    assert settings.data.train == (Path("train.en"), Path("train.de"))
+    assert settings.data.dev == (Path("dev.en"), Path("dev.de"))
+    assert settings.training.metric == "exact"
+    assert settings.decoding.patience == 10.0
+
+
+def test_long_lines_are_for_a_transformer_with_one_vocabulary(texts: Path, run: Run) -> None:
+    toy.write_pairs(texts, "long", [(f"{one} {one} {one}", f"{other} {other}") for one, other in toy.pairs(50)])
+    assert run("init", "long.en", "long.de").code == 0
+    settings = read_run("run.toml")
+    assert type(settings.model).__name__ == "Transformer"
+    assert (settings.subwords.kind, settings.subwords.sharing) == ("bpe", "joint")
+    assert settings.training.metric == "loss"  # nothing to validate on
+    assert settings.decoding.patience == 1.0
+
+
+@pytest.mark.parametrize("model", ["transformer", "seq2seq"])
+@pytest.mark.parametrize("repeated", [1, 4])
+def test_whatever_model_is_asked_for_can_be_built(texts: Path, run: Run, model: str, repeated: int) -> None:
+    toy.write_pairs(texts, "made", [(" ".join([one] * repeated), other.upper()) for one, other in toy.pairs(50)])
+    assert run("init", "made.en", "made.de", "--model", model).code == 0
+    small = ["--set", "model.width=16", "--set", "training.steps=1"]
+    assert run("train", "run.toml", *small).code == 0
+
+
+def test_one_side_of_text_is_for_a_language_model(texts: Path, run: Run) -> None:
+    Path("text.txt.gz").write_bytes(gzip.compress(b"one\n\ntwo\n"))
+    Path("dev.txt").write_text("one\n\ntwo\n", encoding="utf-8")
+    assert "one side of text: a language model" in run("init", "text.txt.gz", "--dev", "dev.txt").lines
+    table = tomllib.loads(Path("run.toml").read_text(encoding="utf-8"))
+    assert (table["name"], table["model"]["name"]) == ("text", "gpt")
+    assert "decoding" not in table
+
+
+def test_paths_are_told_from_the_folder_of_the_run_file(texts: Path, run: Run) -> None:
+    Path("settings").mkdir()
+    assert run("init", "train.en", "train.de", "--out", "settings/a.toml", "--name", "x y").code == 0
+    settings = read_run("settings/a.toml")
+    assert settings.name == "x y"
+    assert settings.data.train == (texts / "train.en", texts / "train.de")
+
+
+def test_odd_names_are_quoted(texts: Path, run: Run) -> None:
+    for ending in ("en", "de"):
+        Path(f"train.{ending}").rename(f'"тест"\\ text.{ending}')
+    assert run("init", '"тест"\\ text.en', '"тест"\\ text.de').code == 0
+    assert read_run("run.toml").data.train[0].name == '"тест"\\ text.en'
+
+
+def test_a_hidden_file_has_no_name_to_give(texts: Path, run: Run) -> None:
+    Path("train.en").rename(".text")
+    assert run("init", ".text").code == 0
+    assert read_run("run.toml").name == "run"
+
+
+def test_a_file_that_is_there_stays_unless_told(texts: Path, run: Run) -> None:
+    Path("run.toml").write_text("mine", encoding="utf-8")
+    done = run("init", "train.en", "train.de")
+    assert done.code == 2
+    assert done.sentence == "run.toml: is there already; --force writes over it, --out names another file"
+    assert Path("run.toml").read_text(encoding="utf-8") == "mine"
+    assert run("init", "train.en", "train.de", "--force").code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "sentence"),
+    [
+        (["train.en", "train.de", "--model", "tranformer"], 2, "did you mean 'transformer'?"),
+        (["train.en", "train.de", "--model", "gpt"], 2, "it learns from one side of text, but data.train has 2 sides"),
+        (["train.en", "train.de", "--preset", "date"], 2, "model.preset: unknown 'date' (did you mean 'dates'?)"),
+        (["train.en", "train.de", "dev.en"], 2, "init: give source and target, or one file, but not 3"),
+        (["train.en", "dev.de"], 1, "train.en has 200 lines but dev.de has 12"),
+        (["train.en", "train.de", "--dev", "dev.en"], 2, "--dev: must have as many sides as the training text (2)"),
+        (["train.en", "train.de", "--dev", "dev.en", "test.xx"], 1, "test.xx: cannot be read: there is no such file"),
+        (["missing.en", "train.de"], 1, "missing.en: cannot be read: there is no such file"),
+        (["empty", "empty"], 1, "empty: the file is empty"),
+        (["latin"], 1, "latin, line 1: byte 0xe9 at column 4 is not UTF-8; convert the file to UTF-8"),
+        (["three.tsv"], 1, "three.tsv, line 1: two columns are wanted, but there are 3"),
+        (["bad.jsonl"], 1, "bad.jsonl, line 1: 'target' must be a text, but is missing"),
+        (["train.en", "train.de", "--out", "nowhere/run.toml"], 1, "there is no folder nowhere"),
+        (["train.en", "train.de", "--name", "a/b"], 2, "name: must be the name of a folder, but is 'a/b'"),
+        (["train.en", "train.de", "--nmae", "x"], 2, "unknown option '--nmae' (did you mean '--name'?)"),
+    ],
+)
+def test_what_is_wrong_is_one_sentence_and_no_file(
+    texts: Path, run: Run, arguments: list[str], code: int, sentence: str
+) -> None:
+    Path("empty").touch()
+    Path("latin").write_bytes(b"caf\xe9\n")
+    toy.write(Path("three.tsv"), ["a\tb\tc"])
+    toy.write(Path("bad.jsonl"), ['{"source": "a"}'])
+    done = run("init", *arguments)
+    assert sentence in done.sentence
+    assert done.code == code
+    assert done.out == ""
+    assert not Path("run.toml").exists()

@@ -1,0 +1,37 @@
+"""Tokens as people read them."""
+
+from regard.data.subwords.learn import SubwordSettings, train
+from regard.data.subwords.tokenizer import EOS
+from regard.inspection.explanation.tokens import END, Token, shown, tokens_of
+
+CHARACTERS = train(["ab c"], SubwordSettings(kind="character"))
+
+
+def test_the_end_and_lone_spaces_are_made_visible() -> None:
+    assert shown(CHARACTERS, EOS) == Token(END, True, None)
+    assert shown(CHARACTERS, CHARACTERS.pieces.index("▁"), 1) == Token("␣", True, 1)
+
+
+def test_tokens_know_their_words() -> None:
+    ids = CHARACTERS.encode("ab c")
+    tokens = tokens_of(CHARACTERS, "ab c", ids)
+    assert [(token.text, token.word) for token in tokens] == [
+        ("␣", 0),
+        ("a", 0),
+        ("b", 0),
+        ("␣", 1),
+        ("c", 1),
+        (END, None),
+    ]
+    assert [token.starts for token in tokens] == [True, False, False, True, False, True]
+
+
+def test_pieces_that_a_model_chose_itself_are_kept() -> None:
+    subwords = train(["aabb aabb aa bb"] * 9, SubwordSettings(min_count=1, size=40))
+    letters = [subwords.pieces.index(piece) for piece in ("▁", "a", "a")]
+    assert [token.text for token in tokens_of(subwords, "aa", letters)] == ["␣", "a", "a", END]
+
+
+def test_what_is_unknown_is_shown_as_it_was_written() -> None:
+    tokens = tokens_of(CHARACTERS, "aß c", CHARACTERS.encode("aß c"))
+    assert [token.text for token in tokens] == ["␣", "a", "ß", "␣", "c", END]

@@ -1,0 +1,103 @@
+"""The page with a small model behind it: what a server answers, and no more."""
+
+import json
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from regard.data.subwords.learn import SubwordSettings, train
+from regard.decoding.strategies.beam import Beam
+from regard.decoding.translator import Translator
+from regard.inspection.explanation.explain import explain
+from regard.inspection.page.assets import asset, index
+from regard.models.seq2seq import Seq2seq
+from regard.models.transformer import Transformer
+
+TEXTS = ["the dog sees the cat and the house", "das ist ein hund und eine katze"]
+LANGUAGES = [
+    {"code": "en", "name": "English", "targets": ["de", "en"]},
+    {"code": "de", "name": "German", "targets": ["en"]},
+]
+
+
+def model(design: Transformer | Seq2seq | None = None, kind: str = "word") -> Translator:
+    """Untrained: what it says makes no sense, but it says it with attention."""
+    design = design or Transformer(width=8, heads=2, feedforward=8, encoder_layers=1, decoder_layers=3)
+    subwords = train(TEXTS, SubwordSettings(kind=kind, min_count=1))
+    built = design.build(len(subwords), len(subwords)).eval()
+    return Translator(built, subwords, subwords, Beam(size=3, max_length=5, no_repeat_ngram=1))
+
+
+class Site:
+    """An address, what was asked there, and what to answer instead of an explanation."""
+
+    def __init__(self, translator: Translator) -> None:
+        self.translator = translator
+        self.address = ""
+        self.asked: list[dict[str, Any]] = []
+        self.key: str | None = None
+        self.refusal: tuple[int, str] | None = None
+        self.lock = threading.Lock()
+        self.hold = threading.Event()
+        self.hold.set()
+
+    def explain(self, question: dict[str, Any], key: str | None) -> tuple[int, Any]:
+        """The answer to `POST /explain`."""
+        self.asked.append(question)
+        self.hold.wait(10)
+        if self.key is not None and key != self.key:
+            return 403, {"error": "This server asks for an API key"}
+        if self.refusal is not None:
+            return self.refusal[0], {"error": self.refusal[1]}
+        with self.lock:
+            return 200, explain(self.translator, question["q"], prefix=question["prefix"]).to_dict()
+
+
+@contextmanager
+def serving(translator: Translator) -> Iterator[Site]:
+    """The site, for as long as it is needed."""
+    site = Site(translator)
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if self.path == "/":
+                self.give(200, *index())
+            elif self.path == "/languages":
+                self.give(200, json.dumps(LANGUAGES).encode(), "application/json")
+            elif found := asset(self.path.removeprefix("/assets/")):
+                self.give(200, *found)
+            else:
+                self.give(404, b"{}", "application/json")
+
+        def do_POST(self) -> None:
+            question = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+            status, answer = site.explain(question, self.headers["X-API-Key"])
+            self.give(status, json.dumps(answer).encode(), "application/json")
+
+        def give(self, status: int, content: bytes, kind: str) -> None:
+            self.send_response(status)
+            for name, value in (
+                ("Content-Type", kind),
+                ("Content-Length", str(len(content))),
+                ("Content-Security-Policy", "default-src 'self'"),
+                ("Retry-After", "7"),
+            ):
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    site.address = f"http://127.0.0.1:{server.server_port}/"
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    try:
+        yield site
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
