@@ -19,7 +19,7 @@ import numpy as np
 
 from regard.data.corpus import open_corpus
 from regard.data.loader import Loader
-from regard.data.plan import Batches, BatchSettings, Position
+from regard.data.plan import BatchPlan, BatchPosition, BatchSettings
 from regard.data.store import build_store
 from regard.data.subwords.learn import SubwordSettings, train_pair
 
@@ -58,7 +58,7 @@ def run(folder: Path, pairs: int, sample: int, batches: int) -> None:
     store = timed("encode", lambda: build_store(folder / "store", corpus, subwords))
     timed("open again", lambda: build_store(folder / "store", corpus, subwords))
     lengths = [side.lengths for side in store.sides]
-    plan = Batches(lengths[0], lengths[1], BatchSettings())
+    plan = BatchPlan(lengths[0], lengths[1], BatchSettings())
     made = timed("plan an epoch", lambda: plan.plan(0))
     loader = Loader(store, plan)
     some = range(0, len(made), max(1, len(made) // batches))
@@ -95,7 +95,7 @@ def write(path: Path, lines: int, seed: int) -> None:
 
 def count(loader: Loader, index: int) -> tuple[int, int, int, int]:
     """Real and padded tokens of the two sides of a batch."""
-    batch = loader.at(Position(index=index))
+    batch = loader.at(BatchPosition(index=index))
     return int(batch.source_lengths.sum()), batch.source.numel(), batch.tokens, batch.target_out.numel()
 
 

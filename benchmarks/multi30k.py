@@ -8,7 +8,7 @@ from environments import ROOT
 
 from regard.apps.preparation import prepare
 from regard.apps.settings import RunSettings, read_run
-from regard.data.plan import Position
+from regard.data.plan import BatchPosition
 
 RECIPE = ROOT / "recipes" / "multi30k.toml"
 QUICK = ROOT / "recipes" / "multi30k-quick.toml"
@@ -46,7 +46,7 @@ def batch_file(work: Path, data: Path, count: int) -> Path:
         prepared = prepare(settings(), folder, data)
         arrays = {"vocabulary": np.array(prepared.artifact.vocabularies[1])}
         for at in range(count):
-            batch = prepared.batches.at(Position(index=at))
+            batch = prepared.batches.at(BatchPosition(index=at))
             for name in ("source", "source_lengths", "target_in", "target_out", "target_lengths"):
                 arrays[f"{name}/{at}"] = getattr(batch, name).numpy()
         new = path.with_suffix(".new.npz")

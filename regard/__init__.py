@@ -55,7 +55,7 @@ _HOMES = {
     "memories": "attention.memory:MEMORIES",
     "normalizers": "attention.normalizer:NORMALIZERS",
     "positions": "attention.position:POSITIONS",
-    "record": "inspection.record",
+    "record": "attention.record",
     "scores": "attention.score:SCORES",
 }
 

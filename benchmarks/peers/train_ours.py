@@ -11,7 +11,7 @@ import torch
 from training import BETAS, CLIP, EPSILON, RATE, SMOOTHING, Gate, read_batches, walk
 
 from regard.data.pairs import Batch
-from regard.data.plan import Position
+from regard.data.plan import BatchPosition
 from regard.models.transformer import Transformer
 from regard.runs.folder import RunFolder
 from regard.training.loss import CrossEntropy
@@ -27,10 +27,10 @@ class Feed:
     def __init__(self, batches: list[Any]) -> None:
         self.batches = [Batch(**vars(batch)) for batch in batches]
 
-    def walk(self, position: Position | None = None) -> Iterator[tuple[Position, Batch]]:
+    def walk(self, position: BatchPosition | None = None) -> Iterator[tuple[BatchPosition, Batch]]:
         """Each position and its batch."""
         for at, batch in enumerate(walk(self.batches)):
-            yield Position(index=at), batch
+            yield BatchPosition(index=at), batch
 
 
 class Turns(Progress):

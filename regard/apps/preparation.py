@@ -16,7 +16,7 @@ from regard.data.corpus import Corpus, Texts
 from regard.data.link_store import LinkStore, build_links
 from regard.data.loader import Loader
 from regard.data.pairs import collate
-from regard.data.plan import Batches, BatchSettings, Position
+from regard.data.plan import BatchPlan, BatchPosition, BatchSettings
 from regard.data.store import Store, build_store
 from regard.data.subwords.formats import load_subwords
 from regard.data.subwords.learn import train, train_pair
@@ -123,7 +123,7 @@ def dev_batches(store: Store, tokens: int) -> list[Any]:
     """A dev set in batches, every pair once."""
     source, target = (side.lengths for side in store.sides)
     longest = int(max(source.max(), target.max()))
-    plan = Batches(source, target, BatchSettings(tokens=max(tokens, longest), counted="both")).plan(0)
+    plan = BatchPlan(source, target, BatchSettings(tokens=max(tokens, longest), counted="both")).plan(0)
     return [collate(*zip(*(store[int(pair)] for pair in chosen), strict=True)) for chosen in plan]
 
 
@@ -157,14 +157,14 @@ def _batches(
     if choice.dropout is not None or choice.alpha is not None:
         source, target = (Resegment(side, choice.dropout, choice.alpha) for side in (subwords.source, subwords.target))
         drawn = (source, target)
-    return Loader(store, Batches(store.sides[0].lengths, store.sides[1].lengths, settings.batches), drawn, links)
+    return Loader(store, BatchPlan(store.sides[0].lengths, store.sides[1].lengths, settings.batches), drawn, links)
 
 
 def _validation(settings: RunSettings, dev: Corpus, store: Store, subwords: Vocabularies) -> Validation:
     smoothing = CrossEntropy(smoothing=0.0)
     if isinstance(subwords, Subwords):
         streams = Streams(store.sides[0].flat, settings.streams)
-        windows = [streams.at(Position(index=at)) for at in range(len(streams))]
+        windows = [streams.at(BatchPosition(index=at)) for at in range(len(streams))]
         return Validation(windows, objective=smoothing)
     pairs = list(dev.pairs())[:_DECODED]
     scorer = decoding_scorer([pair.source for pair in pairs], [pair.target for pair in pairs], subwords)

@@ -11,7 +11,7 @@ from typing import Any
 from regard.apps.preparation import Prepared
 from regard.data.loader import Loader
 from regard.data.pairs import Batch
-from regard.data.plan import Position
+from regard.data.plan import BatchPosition
 from regard.training.lanes import Lanes
 from regard.training.optimizer import set_rate, take_step
 
@@ -71,7 +71,7 @@ def _spread(prepared: Prepared, count: int) -> Any:
     """Items from all over the first epoch."""
     _, batches = _epoch(prepared)
     places = range(0, batches, max(1, batches // count))
-    return (prepared.batches.at(Position(index=index)) for index in islice(places, count))
+    return (prepared.batches.at(BatchPosition(index=index)) for index in islice(places, count))
 
 
 def _epoch(prepared: Prepared) -> tuple[int, int]:

@@ -69,7 +69,7 @@ def choose(call: Call, wanted: str | Backend | None = None) -> Backend:
 
 
 @dataclass(frozen=True)
-class Explanation:
+class BackendChoice:
     """Which backend serves a call, and why each of the others does not."""
 
     chosen: str
@@ -79,7 +79,7 @@ class Explanation:
         return "\n".join(f"{'→' if name == self.chosen else ' '} {name}: {why}" for name, why in self.reasons.items())
 
 
-def explain_call(call: Call, wanted: str | Backend | None = None) -> Explanation:
+def explain_call(call: Call, wanted: str | Backend | None = None) -> BackendChoice:
     """The choice for a call, in words."""
     chosen = _name(choose(call, wanted))
     reasons = {}
@@ -90,7 +90,7 @@ def explain_call(call: Call, wanted: str | Backend | None = None) -> Explanation
             why = backend.refusal(call)
             rather = backend.hesitation(call)
             reasons[name] = f"cannot: {why}" if why else f"could, but {rather or 'the chosen one is faster'}"
-    return Explanation(chosen, reasons)
+    return BackendChoice(chosen, reasons)
 
 
 def _name(backend: Backend) -> str:

@@ -13,7 +13,7 @@ import torch.nn.functional as F
 from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
-from regard.attention.backend import Attended, Backend, Explanation, choose, explain_call
+from regard.attention.backend import Attended, Backend, BackendChoice, choose, explain_call
 from regard.attention.call import Call, make_call, spread
 from regard.attention.mask import Mask
 from regard.attention.normalizer import Normalizer
@@ -63,7 +63,7 @@ def attend(
 
 def explain(
     query: Tensor, key: Tensor, value: Tensor, *, backend: str | Backend | None = None, **parts: Any
-) -> Explanation:
+) -> BackendChoice:
     """Which backend `attend` would take for the same arguments, and why."""
     return explain_call(make_call(query, key, value, **parts), backend)
 

@@ -12,7 +12,7 @@ from typing import Any
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
-from regard.attention.backend import Explanation
+from regard.attention.backend import BackendChoice
 from regard.attention.call import check_keep
 from regard.attention.mask import MASKS, Mask
 from regard.attention.memory import MEMORIES, Memory, MixedMemory, both
@@ -158,7 +158,7 @@ class MultiHead(nn.Module):
         output, memory = memory.advance(self.reading, query, key, value, at, self.mask)
         return self._merge(output), memory
 
-    def explain(self, x: Tensor, source: Tensor | None = None, keep: Tensor | Mask | None = None) -> Explanation:
+    def explain(self, x: Tensor, source: Tensor | None = None, keep: Tensor | Mask | None = None) -> BackendChoice:
         """Which backend `forward` would take for these inputs, and why."""
         query, (key, value) = self._project_query(x, None), self._project_source(x if source is None else source, None)
         return self.reading.explain(query, key, value, self._narrowed(keep, query, key, None, None))

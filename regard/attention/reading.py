@@ -4,7 +4,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from regard.attention.backend import Backend, Explanation
+from regard.attention.backend import Backend, BackendChoice
 from regard.attention.core import attend, explain
 from regard.attention.mask import Mask
 from regard.attention.normalizer import Normalizer
@@ -52,6 +52,6 @@ class Reading(nn.Module):
         )
         return attended.output
 
-    def explain(self, query: Tensor, key: Tensor, value: Tensor, keep: Tensor | Mask | None = None) -> Explanation:
+    def explain(self, query: Tensor, key: Tensor, value: Tensor, keep: Tensor | Mask | None = None) -> BackendChoice:
         """Which backend `forward` would take for queries and keys in order, and why."""
         return explain(query, key, value, keep=keep, backend=self.backend, **self.parts())

@@ -8,7 +8,7 @@ import numpy as np
 
 from regard.data.link_store import LinkStore
 from regard.data.pairs import Batch, Ids, collate
-from regard.data.plan import Batches, Position
+from regard.data.plan import BatchPlan, BatchPosition
 from regard.data.prefetch import Prefetch
 from regard.data.store import Store
 from regard.data.subwords.resegment import Resegment
@@ -24,18 +24,18 @@ class Loader:
     """
 
     store: Store
-    batches: Batches
+    batches: BatchPlan
     resegment: tuple[Resegment | None, Resegment | None] = (None, None)
     links: LinkStore | None = None
 
-    def at(self, position: Position) -> Batch:
+    def at(self, position: BatchPosition) -> Batch:
         """The batch at a position."""
         chosen = self.batches.at(position)
         sources, targets = zip(*(self._pair(int(pair), position.epoch) for pair in chosen), strict=True)
         links = None if self.links is None else [self.links[int(pair)] for pair in chosen]
         return collate(sources, targets, links)
 
-    def walk(self, position: Position | None = None, depth: int = 2) -> Iterator[tuple[Position, Batch]]:
+    def walk(self, position: BatchPosition | None = None, depth: int = 2) -> Iterator[tuple[BatchPosition, Batch]]:
         """Each position and its batch from the given one on, without end, `depth` batches prepared ahead.
 
         A run that stops after a batch resumes at `batches.after` its position, whatever was prepared ahead.

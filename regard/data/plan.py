@@ -20,17 +20,17 @@ Lengths = NDArray[np.int32]
 
 
 @dataclass(frozen=True, kw_only=True, order=True)
-class Position:
+class BatchPosition:
     """A place in the endless sequence of batches, all that a checkpoint must keep of it."""
 
     epoch: int = 0
     index: int = 0
 
-    def next(self, count: int) -> "Position":
+    def next(self, count: int) -> "BatchPosition":
         """The place after this one, in an epoch of `count` batches."""
         if self.index + 1 < count:
-            return Position(epoch=self.epoch, index=self.index + 1)
-        return Position(epoch=self.epoch + 1)
+            return BatchPosition(epoch=self.epoch, index=self.index + 1)
+        return BatchPosition(epoch=self.epoch + 1)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +77,7 @@ class Plan:
         return (self[index] for index in range(len(self)))
 
 
-class Batches:
+class BatchPlan:
     """Which pairs go together, from their lengths alone (`</s>` counted)."""
 
     def __init__(self, source: Lengths, target: Lengths, settings: BatchSettings) -> None:
@@ -116,7 +116,7 @@ class Batches:
             self._latest = (epoch, self._make(epoch))
         return self._latest[1]
 
-    def at(self, position: Position) -> NDArray[np.int32]:
+    def at(self, position: BatchPosition) -> NDArray[np.int32]:
         """The numbers of the pairs in the batch at a position."""
         plan = self.plan(position.epoch)
         if position.index >= len(plan):
@@ -126,13 +126,13 @@ class Batches:
             )
         return plan[position.index]
 
-    def after(self, position: Position) -> Position:
+    def after(self, position: BatchPosition) -> BatchPosition:
         """The position that follows."""
         return position.next(len(self.plan(position.epoch)))
 
-    def walk(self, position: Position | None = None) -> Iterator[Position]:
+    def walk(self, position: BatchPosition | None = None) -> Iterator[BatchPosition]:
         """The positions from the given one on, without end."""
-        position = position or Position()
+        position = position or BatchPosition()
         while True:
             yield position
             position = self.after(position)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-Item = TypeVar("Item")
+_Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True)
@@ -18,24 +18,24 @@ class _Ended:
     """There are no more items."""
 
 
-class Prefetch(Generic[Item]):
+class Prefetch(Generic[_Item]):
     """An iterator that stays up to `depth` items ahead of its reader, in the order of what it reads from.
 
     An error of the maker is raised where the reader would have got the item. `close` (or leaving the `with` block)
     ends the thread, also while it waits for room; what was made ahead is dropped.
     """
 
-    def __init__(self, items: Iterable[Item], depth: int = 2) -> None:
+    def __init__(self, items: Iterable[_Item], depth: int = 2) -> None:
         self._items = iter(items)
-        self._ready: queue.Queue[Item | _Failed | _Ended] = queue.Queue(maxsize=max(1, depth))
+        self._ready: queue.Queue[_Item | _Failed | _Ended] = queue.Queue(maxsize=max(1, depth))
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._make, name="prefetch", daemon=True)
         self._thread.start()
 
-    def __iter__(self) -> Iterator[Item]:
+    def __iter__(self) -> Iterator[_Item]:
         return self
 
-    def __next__(self) -> Item:
+    def __next__(self) -> _Item:
         if self._stop.is_set():
             raise StopIteration
         item = self._ready.get()
@@ -47,7 +47,7 @@ class Prefetch(Generic[Item]):
             raise item.error
         return item
 
-    def __enter__(self) -> "Prefetch[Item]":
+    def __enter__(self) -> "Prefetch[_Item]":
         return self
 
     def __exit__(self, *_: object) -> None:

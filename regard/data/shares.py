@@ -13,16 +13,16 @@ from torch import Tensor
 
 from regard.data.pairs import Batch
 from regard.data.subwords.tokenizer import PAD
-from regard.data.windows import Window
+from regard.data.windows import TextWindow
 
-Rows = Int64[Tensor, "rows"]
+_Rows = Int64[Tensor, "rows"]
 
 
 def shares(item: Any, count: int) -> list[Any]:
     """At most `count` shares, none of them empty; every row is in exactly one. Other things stay whole."""
     if isinstance(item, Batch):
         return [_of_batch(item, rows) for rows in _cut(item.source_lengths + item.target_lengths, count)]
-    if not isinstance(item, Window):
+    if not isinstance(item, TextWindow):
         return [item]
     filled = (item.target != PAD).sum(1)
     return [_of_window(item, rows) for rows in _cut(filled, count) if filled[rows].any()]
@@ -36,7 +36,7 @@ def _cut(sizes: Int64[Tensor, "batch"], count: int) -> list[Tensor]:
     return [rows for rows in (order[share == number] for number in range(count)) if len(rows)]
 
 
-def _of_batch(batch: Batch, rows: Rows) -> Batch:
+def _of_batch(batch: Batch, rows: _Rows) -> Batch:
     source_lengths, target_lengths = batch.source_lengths[rows], batch.target_lengths[rows]
     source, target = int(source_lengths.max()), int(target_lengths.max())
     return Batch(
@@ -50,13 +50,13 @@ def _of_batch(batch: Batch, rows: Rows) -> Batch:
     )
 
 
-def _of_links(links: Int64[Tensor, "links 3"], rows: Rows, count: int) -> Int64[Tensor, "own 3"]:
+def _of_links(links: Int64[Tensor, "links 3"], rows: _Rows, count: int) -> Int64[Tensor, "own 3"]:
     """The links of these rows, with the rows' new numbers."""
     number = torch.full((count,), -1).scatter(0, rows, torch.arange(len(rows)))
     pairs = number[links[:, 0]]
     return torch.column_stack([pairs, links[:, 1:]])[pairs >= 0]
 
 
-def _of_window(window: Window, rows: Rows) -> Window:
+def _of_window(window: TextWindow, rows: _Rows) -> TextWindow:
     target = window.target[rows]
     return replace(window, input=window.input[rows], target=target, tokens=int((target != PAD).sum()))

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.base.errors import RegardError, check_at_least
-from regard.data.plan import Position
+from regard.data.plan import BatchPosition
 from regard.data.subwords.tokenizer import EOS, PAD
 
 
@@ -32,7 +32,7 @@ class StreamSettings:
 
 
 @dataclass(frozen=True)
-class Window:
+class TextWindow:
     """Some columns of the streams: `target` is `input` one token on. `first` says that no earlier state applies."""
 
     input: Int64[Tensor, "batch length"]
@@ -40,10 +40,10 @@ class Window:
     tokens: int
     first: bool
 
-    def to(self, device: torch.device | str) -> "Window":
+    def to(self, device: torch.device | str) -> "TextWindow":
         """The same window on another device."""
         moved = self.input.to(device, non_blocking=True), self.target.to(device, non_blocking=True)
-        return Window(*moved, self.tokens, self.first)
+        return TextWindow(*moved, self.tokens, self.first)
 
 
 @runtime_checkable
@@ -69,7 +69,7 @@ class Streams:
         """The number of windows in an epoch."""
         return -(-self._columns // self.settings.length)
 
-    def at(self, position: Position) -> Window:
+    def at(self, position: BatchPosition) -> TextWindow:
         """The window at a position; every epoch reads the same text in the same order."""
         if not 0 <= position.index < len(self):
             raise IndexError(f"window {position.index} of {len(self)}")
@@ -84,15 +84,15 @@ class Streams:
             both[0, 0] = EOS
         inputs, targets = torch.from_numpy(both[:, :-1].copy()), torch.from_numpy(both[:, 1:].copy())
         inputs[targets == PAD] = PAD
-        return Window(inputs, targets, int((targets != PAD).sum()), first == 0)
+        return TextWindow(inputs, targets, int((targets != PAD).sum()), first == 0)
 
-    def after(self, position: Position) -> Position:
+    def after(self, position: BatchPosition) -> BatchPosition:
         """The position that follows."""
         return position.next(len(self))
 
-    def walk(self, position: Position | None = None) -> Iterator[tuple[Position, Window]]:
+    def walk(self, position: BatchPosition | None = None) -> Iterator[tuple[BatchPosition, TextWindow]]:
         """Each position and its window from the given one on, without end."""
-        position = position or Position()
+        position = position or BatchPosition()
         while True:
             yield position, self.at(position)
             position = self.after(position)

@@ -6,8 +6,8 @@ from typing import TypeVar
 from regard.base.errors import check_at_least
 from regard.decoding.workers import side_by_side
 
-Item = TypeVar("Item")
-Result = TypeVar("Result")
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
 
 _WORTH_A_WORKER = 256
 """tokens that are translated faster by two workers than by one"""
@@ -33,13 +33,13 @@ def batches(lengths: Sequence[int], tokens: int, sentences: int | None = None) -
 
 
 def in_batches(
-    items: Sequence[Item],
+    items: Sequence[_Item],
     lengths: Sequence[int],
-    work: Callable[[list[Item]], Sequence[Result]],
+    work: Callable[[list[_Item]], Sequence[_Result]],
     tokens: int,
     sentences: int | None = None,
     workers: int = 1,
-) -> list[Result]:
+) -> list[_Result]:
     """What `work` gives for each item, worked on batch by batch, `workers` batches at a time.
 
     Batches are small enough for every worker to have several turns, so that all end at about the same time.
@@ -48,7 +48,7 @@ def in_batches(
         tokens = max(1, min(tokens, max(_WORTH_A_WORKER, -(-sum(lengths) // (_TURNS * workers)))))
     made = batches(lengths, tokens, sentences)
     found = side_by_side(lambda batch: work([items[at] for at in batch]), made, workers)
-    results: dict[int, Result] = {}
+    results: dict[int, _Result] = {}
     for batch, own in zip(made, found, strict=True):
         results.update(zip(batch, own, strict=True))
     return [results[at] for at in range(len(items))]

@@ -9,7 +9,7 @@ from torch import Tensor
 from regard.data.subwords.tokenizer import BOS, EOS
 from regard.decoding.hypothesis import Hypothesis, hypothesis
 from regard.decoding.rules import Offer
-from regard.decoding.strategy import Task, check_numbers
+from regard.decoding.strategy import SearchTask, check_numbers
 from regard.decoding.trace import DROPPED, Trace
 
 Choose = Callable[[Offer, Int[Tensor, "sentences"], int], Int[Tensor, "rows"]]
@@ -19,7 +19,7 @@ LEAVE = 8
 _SEEN = 5
 
 
-def walk(task: Task, choose: Choose, rows: int = 1) -> list[list[Hypothesis]]:
+def walk(task: SearchTask, choose: Choose, rows: int = 1) -> list[list[Hypothesis]]:
     """For each sentence `rows` outputs, each the result of its own choices."""
     states, rules, step = task.states, task.rules, 0
     sentences = torch.arange(len(rules.most), device=rules.most.device)

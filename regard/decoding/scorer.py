@@ -22,7 +22,7 @@ from regard.models.model import Model, State
 
 
 @dataclass(frozen=True)
-class States:
+class EnsembleState:
     """The states of all models of an ensemble, which share sentences and beams."""
 
     parts: tuple[State, ...]
@@ -66,14 +66,14 @@ class Scorer:
         """Where the models are."""
         return next((weight.device for weight in self.models[0].parameters()), torch.device("cpu"))
 
-    def start(self, source: Tensor | None, source_lengths: Tensor | None, rows: int) -> States:
+    def start(self, source: Tensor | None, source_lengths: Tensor | None, rows: int) -> EnsembleState:
         """The states before the first token, one row a sentence."""
         parts = tuple(one.start(source, source_lengths, rows) for one in self._steppers)
-        return States(parts, self._words)
+        return EnsembleState(parts, self._words)
 
     def step(
-        self, token: Int[Tensor, "rows"], states: States
-    ) -> tuple[Float[Tensor, "rows vocabulary"], Float[Tensor, "rows"], States]:
+        self, token: Int[Tensor, "rows"], states: EnsembleState
+    ) -> tuple[Float[Tensor, "rows vocabulary"], Float[Tensor, "rows"], EnsembleState]:
         """The logits of the next token, the log of the sum of their exponentials, and the states after this token.
 
         The logits may be changed in place: those of a step belong to the step.

@@ -10,7 +10,7 @@ from regard.base.errors import ConfigError, ShapeError, UsageError
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.scorer import Scorer, evaluating
 from regard.decoding.shortlist import Shortlist
-from regard.decoding.strategy import Strategy, Task, check_prefix
+from regard.decoding.strategy import SearchTask, Strategy, check_prefix
 from regard.decoding.trace import Trace
 from regard.models.model import Model
 
@@ -50,7 +50,7 @@ def search(
     with evaluating(scorer.models):
         states = scorer.start(source, source_lengths, sentences)
         rules = strategy.rules(source_lengths, starts, scorer.device if source is None else source.device)
-        found = strategy.run(Task(scorer, states, rules, identities, trace))
+        found = strategy.run(SearchTask(scorer, states, rules, identities, trace))
         return found if words is None else words.outside(found)
 
 

@@ -16,18 +16,18 @@ from regard.base.errors import ConfigError, RegardError, check_at_least
 from regard.data.subwords.tokenizer import BOS, EOS, PAD, UNK
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.rules import Rules, forced_tokens
-from regard.decoding.scorer import Scorer, States
+from regard.decoding.scorer import EnsembleState, Scorer
 from regard.decoding.trace import Trace
 
 STRATEGIES = Catalog("regard.decoding.strategies")
 
 
 @dataclass(frozen=True)
-class Task:
+class SearchTask:
     """What a strategy has to do: sentences that a scorer has read, and the rules for their outputs."""
 
     scorer: Scorer
-    states: States
+    states: EnsembleState
     rules: Rules
     identities: tuple[tuple[int, ...], ...]
     """each sentence's source and prefix: what may make its output differ from others'"""
@@ -66,7 +66,7 @@ class Strategy(ABC):
         check_prefix(f"{where}.prefix", self.prefix)
 
     @abstractmethod
-    def run(self, task: Task) -> list[list[Hypothesis]]:
+    def run(self, task: SearchTask) -> list[list[Hypothesis]]:
         """For each sentence its hypotheses, the best first; there is at least one."""
 
     def rules(self, source_lengths: Tensor | None, prefixes: Sequence[Sequence[int]], device: torch.device) -> Rules:

@@ -11,11 +11,11 @@ from typing import TypeVar
 
 import torch
 
-Item = TypeVar("Item")
-Result = TypeVar("Result")
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
 
 
-def side_by_side(work: Callable[[Item], Result], items: Sequence[Item], workers: int) -> list[Result]:
+def side_by_side(work: Callable[[_Item], _Result], items: Sequence[_Item], workers: int) -> list[_Result]:
     """What `work` gives for each item, in order; each item is worked on by one thread, with one core."""
     if workers <= 1 or len(items) <= 1:
         return [work(item) for item in items]

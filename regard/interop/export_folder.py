@@ -18,8 +18,8 @@ from regard.base.files import read_bytes, read_text, sync_folder, temporary_besi
 from regard.runs.artifact import Artifact
 
 MANIFEST = "regard.json"
-KIND = "regard export"
-VERSION = 1
+_KIND = "regard export"
+_VERSION = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,8 +77,8 @@ def write_manifest(folder: Path, format: str, artifact: Artifact, made_from: str
     for side, name in files.items():
         (folder / name).write_text(artifact.tokenizers[side], encoding="utf-8")
     content = {
-        "kind": KIND,
-        "version": VERSION,
+        "kind": _KIND,
+        "version": _VERSION,
         "format": format,
         "made_from": made_from,
         "config": artifact.config,
@@ -103,8 +103,10 @@ def read_manifest(folder: str | Path, format: str) -> Manifest:  # noqa: A002
         manifest = Manifest(format=found, vocabularies=(source, target), **content)
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise RegardError(f"{place / MANIFEST}: cannot be read: {error}; export the model again") from error
-    if (kind, version) != (KIND, VERSION):
-        raise RegardError(f"{place}: a {kind} of version {version}, but this Regard reads {KIND}s of version {VERSION}")
+    if (kind, version) != (_KIND, _VERSION):
+        raise RegardError(
+            f"{place}: a {kind} of version {version}, but this Regard reads {_KIND}s of version {_VERSION}"
+        )
     if found != format:
         raise UsageError(f"{place}: an export for {found}, not for {format}")
     return manifest

@@ -23,7 +23,7 @@ States = tuple[Tensor, ...]
 CELLS: dict[str, Callable[..., nn.RNNBase]] = {"elman": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
 
 
-class Recurrent(nn.Module):
+class Rnn(nn.Module):
     """Cells stacked in layers. In both directions, each has half of the width."""
 
     def __init__(
@@ -83,7 +83,7 @@ class Bridge(nn.Module):
     numbers of layers differ, the top layers meet, and the encoder's last serves all that remain.
     """
 
-    def __init__(self, encoder: Recurrent, decoder: Recurrent) -> None:
+    def __init__(self, encoder: Rnn, decoder: Rnn) -> None:
         super().__init__()
         self.layers = decoder.layers
         same = encoder.width == decoder.width

@@ -196,10 +196,10 @@ def given(source: Tensor | None, lengths: Tensor | None) -> tuple[Tensor, Tensor
     return source, lengths
 
 
-Kind = TypeVar("Kind", bound=State)
+_Kind = TypeVar("_Kind", bound=State)
 
 
-def fitting(state: State, kind: type[Kind], token: Tensor) -> Kind:
+def fitting(state: State, kind: type[_Kind], token: Tensor) -> _Kind:
     """The state, if it is one of this model's and has a row for each token."""
     if not isinstance(state, kind):
         raise UsageError(f"model: this model goes on from a {kind.__name__}, but was given a {type(state).__name__}")

@@ -18,7 +18,7 @@ from regard.attention.part import positions_of
 from regard.layers.dropout import Dropout
 from regard.layers.embedding import Embedding, tie
 from regard.layers.reader import Combine, Joining, SingleHead
-from regard.layers.rnn import Cell, Recurrent, States
+from regard.layers.rnn import Cell, Rnn, States
 from regard.models.model import Design, Model, State, fitting, weights_in
 
 
@@ -70,13 +70,13 @@ class Past(State):
         return self
 
 
-class Decoder(nn.Module):
+class RnnDecoder(nn.Module):
     """The cells, and their attention to what they were before."""
 
     def __init__(self, design: RnnLm, embedding: int) -> None:
         super().__init__()
         width = design.width
-        self.rnn = Recurrent(design.cell, embedding, width, design.layers, dropout=design.dropout)
+        self.rnn = Rnn(design.cell, embedding, width, design.layers, dropout=design.dropout)
         self.self_attention = None if design.attention is None else design.attention.build(width, width)
         reader = self.self_attention
         self.joining = None if reader is None else Joining(width, reader.value_width, design.combine)
@@ -117,7 +117,7 @@ class RnnLmModel(Model):
         super().__init__()
         embedding = design.embedding or design.width
         self.target = Embedding(vocabulary, embedding, dropout=design.dropout)
-        self.decoder = Decoder(design, embedding)
+        self.decoder = RnnDecoder(design, embedding)
         self.dropout = Dropout(design.dropout)
         self.output = nn.Linear(self.decoder.width, vocabulary)
         if design.tie == "target":

@@ -25,7 +25,7 @@ from regard.base.errors import ConfigError
 from regard.layers.dropout import Dropout
 from regard.layers.embedding import Embedding, tie
 from regard.layers.reader import Combine, Joining, SingleHead
-from regard.layers.rnn import Bridge, Cell, Directions, Recurrent, States
+from regard.layers.rnn import Bridge, Cell, Directions, Rnn, States
 from regard.models.model import Design, Model, State, fitting, given, weights_in
 
 Query = Literal["previous", "current"]
@@ -116,7 +116,7 @@ class Decoder(nn.Module):
         self.width = design.width if self.joining is None else self.joining.width
         input_width = embedding + (0 if design.context == "output" else read_width)
         input_width += 0 if design.feeding == "nothing" else self.width
-        self.rnn = Recurrent(design.cell, input_width, design.width, design.decoder_layers, dropout=design.dropout)
+        self.rnn = Rnn(design.cell, input_width, design.width, design.decoder_layers, dropout=design.dropout)
         self.read_width = read_width
 
     @property
@@ -195,7 +195,7 @@ class Seq2seqModel(Model):
         self.source, self.target = (
             Embedding(size, embedding, dropout=design.dropout) for size in (source_vocabulary, target_vocabulary)
         )
-        self.encoder = Recurrent(
+        self.encoder = Rnn(
             design.cell, embedding, encoder_width, design.encoder_layers, design.directions, design.dropout
         )
         self.decoder = Decoder(design, embedding, encoder_width)

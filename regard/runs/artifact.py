@@ -18,8 +18,8 @@ from regard.base.errors import RegardError
 from regard.models.model import MODELS, Design, Model
 from regard.runs.tensors import read_tensors, write_tensors
 
-KIND = "regard model"
-VERSION = 1
+_KIND = "regard model"
+_VERSION = 1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +70,7 @@ class _Config:
 def save_artifact(path: str | Path, artifact: Artifact) -> None:
     """Write a model as one file, or leave what was there. Equal models give equal bytes."""
     weights, tied = split_ties(artifact.weights)
-    texts = {"kind": KIND, "version": str(VERSION)}
+    texts = {"kind": _KIND, "version": str(_VERSION)}
     parts = {"vocabularies": list(artifact.vocabularies), "tied": tied, "extras": artifact.extras}
     for name, part in (parts | {"config": artifact.config, "tokenizers": artifact.tokenizers}).items():
         texts[name] = json.dumps(part, sort_keys=True, ensure_ascii=False)
@@ -80,7 +80,7 @@ def save_artifact(path: str | Path, artifact: Artifact) -> None:
 def load_artifact(path: str | Path) -> Artifact:
     """Read a model; a file that is no whole model of ours is refused with a sentence that says what it is."""
     tensors, texts = read_tensors(path)
-    check_kind(path, texts, KIND, VERSION)
+    check_kind(path, texts, _KIND, _VERSION)
     try:
         parts = {name: json.loads(texts[name]) for name in ("config", "vocabularies", "tokenizers", "extras", "tied")}
     except (KeyError, json.JSONDecodeError) as error:

@@ -18,8 +18,8 @@ from regard.base.files import unwritable
 from regard.runs.artifact import check_kind
 from regard.runs.tensors import read_tensors, read_texts, write_tensors
 
-KIND = "training checkpoint"
-VERSION = 1
+_KIND = "training checkpoint"
+_VERSION = 1
 _NAME = re.compile(r"step-(\d+)\.safetensors")
 _TEMPORARY = re.compile(r"\.step-\d+\.safetensors\..+\.tmp")
 
@@ -55,7 +55,7 @@ class Checkpoints:
 
     def write(self, checkpoint: Checkpoint) -> None:
         """Add a checkpoint; until it is complete, nothing else changes."""
-        texts = {"kind": KIND, "version": str(VERSION), "step": str(checkpoint.step)}
+        texts = {"kind": _KIND, "version": str(_VERSION), "step": str(checkpoint.step)}
         texts["state"] = json.dumps(checkpoint.state, sort_keys=True)
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -99,7 +99,7 @@ class Checkpoints:
 
 
 def _state(path: Path, texts: Mapping[str, str]) -> dict[str, Any]:
-    check_kind(path, texts, KIND, VERSION)
+    check_kind(path, texts, _KIND, _VERSION)
     try:
         state: dict[str, Any] = json.loads(texts["state"])
     except (KeyError, json.JSONDecodeError) as error:

@@ -16,7 +16,7 @@ from regard.base.errors import RegardError
 from regard.runs.artifact import Artifact, load_artifact
 
 
-def average(sets: Iterable[Mapping[str, Tensor]]) -> dict[str, Tensor]:
+def average_tensors(sets: Iterable[Mapping[str, Tensor]]) -> dict[str, Tensor]:
     """The mean of each tensor, summed in float64 one set at a time; whole numbers are taken from the last set."""
     sums: dict[str, Tensor] = {}
     kinds: dict[str, torch.dtype] = {}
@@ -55,4 +55,4 @@ def average_artifacts(paths: Sequence[str | Path]) -> Artifact:
             raise RegardError(f"average: {path} and {paths[0]} are models of different settings")
         return other.weights
 
-    return first.with_weights(average(map(checked, paths)))
+    return first.with_weights(average_tensors(map(checked, paths)))

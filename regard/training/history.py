@@ -10,7 +10,7 @@ LOWER_IS_BETTER = frozenset({"loss", "perplexity", "ter"})
 
 
 @dataclass(frozen=True)
-class Point:
+class ValidationPoint:
     """One validation: the step after which it was made, and its score, of which more is better."""
 
     step: int
@@ -21,7 +21,7 @@ class Point:
 class History:
     """All validations, in order."""
 
-    points: tuple[Point, ...] = ()
+    points: tuple[ValidationPoint, ...] = ()
 
     @property
     def scores(self) -> tuple[float, ...]:
@@ -29,7 +29,7 @@ class History:
         return tuple(point.score for point in self.points)
 
     @property
-    def best(self) -> Point | None:
+    def best(self) -> ValidationPoint | None:
         """The best; of equals, the first."""
         return max(self.points, key=lambda point: point.score, default=None)
 
@@ -40,7 +40,7 @@ class History:
 
     def add(self, step: int, score: float) -> "History":
         """The history with one more validation."""
-        return History((*self.points, Point(step, score)))
+        return History((*self.points, ValidationPoint(step, score)))
 
     def top(self, count: int) -> list[int]:
         """The steps of the best validations, in the order of steps; of equals, the earlier."""
@@ -58,7 +58,7 @@ class History:
     @classmethod
     def from_list(cls, rows: Sequence[Sequence[Any]]) -> "History":
         """What `to_list` gave."""
-        return cls(tuple(Point(int(step), float(score)) for step, score in rows))
+        return cls(tuple(ValidationPoint(int(step), float(score)) for step, score in rows))
 
 
 def score_of(metrics: Mapping[str, float], metric: str) -> float:

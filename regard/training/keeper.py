@@ -15,11 +15,11 @@ from regard.base.errors import RegardError
 from regard.runs.artifact import Artifact, save_artifact
 from regard.runs.checkpoint import Checkpoint
 from regard.runs.folder import RunFolder
-from regard.training.average import average
+from regard.training.average import average_tensors
 from regard.training.history import History
 from regard.training.optimizer import Optimizers, moments, restore_moments
 from regard.training.settings import TrainingSettings
-from regard.training.state import State, set_weights, weights_of, with_ties
+from regard.training.state import TrainingState, model_weights, set_weights, with_ties
 
 
 class Keeper:
@@ -36,20 +36,20 @@ class Keeper:
     ) -> None:
         self.model, self.optimizers, self.folder, self.settings = model, optimizers, folder, settings
         self.artifact, self.note = artifact, note
-        self._saved: State | None = None
+        self._saved: TrainingState | None = None
 
-    def save(self, state: State) -> None:
+    def save(self, state: TrainingState) -> None:
         """Write a checkpoint, then delete what no kept checkpoint needs."""
         if state == self._saved:
             return
-        tensors = {f"model.{name}": tensor for name, tensor in weights_of(self.model).items()}
+        tensors = {f"model.{name}": tensor for name, tensor in model_weights(self.model).items()}
         tensors |= {f"optimizer.{name}": tensor for name, tensor in moments(self.optimizers, self.model).items()}
         self.folder.log.sync()
         self.folder.checkpoints.write(Checkpoint(state.step, tensors, state.to_dict() | _surroundings()))
         self._saved = state
         self._prune(state.step)
 
-    def resume(self) -> State:
+    def resume(self) -> TrainingState:
         """Go back to the latest checkpoint that is whole, with all its snapshots; to the beginning if there is none."""
         usable = None
         for checkpoint in self.folder.checkpoints.newest_first(self.note):
@@ -58,7 +58,7 @@ class Keeper:
                 break
             usable = usable or checkpoint
         if usable is None:
-            return State()
+            return TrainingState()
         return self._restore(usable)
 
     def snapshot(self, history: History, improved: bool) -> None:
@@ -66,7 +66,7 @@ class Keeper:
         step, chosen = history.points[-1].step, self.chosen(history)
         if step not in chosen:
             return
-        tensors = {f"model.{name}": tensor for name, tensor in weights_of(self.model).items()}
+        tensors = {f"model.{name}": tensor for name, tensor in model_weights(self.model).items()}
         self.folder.snapshots.write(Checkpoint(step, tensors, {}))
         if improved:
             self._export(self._average(chosen)[0])
@@ -99,14 +99,14 @@ class Keeper:
         first = next(sets, None)
         if first is None:
             self.note("no snapshot can be read; the model gets the latest weights")
-            first = {name: tensor.cpu() for name, tensor in weights_of(self.model).items()}
-        return average(chain([first], sets)), found
+            first = {name: tensor.cpu() for name, tensor in model_weights(self.model).items()}
+        return average_tensors(chain([first], sets)), found
 
     def _export(self, weights: dict[str, Tensor]) -> None:
         if self.artifact is not None:
             save_artifact(self.folder.model, self.artifact.with_weights(with_ties(self.model, weights)))
 
-    def _restore(self, checkpoint: Checkpoint) -> State:
+    def _restore(self, checkpoint: Checkpoint) -> TrainingState:
         name = str(self.folder.checkpoints.path(checkpoint.step))
         set_weights(self.model, checkpoint.part("model"), name)
         restore_moments(self.optimizers, self.model, checkpoint.part("optimizer"))
@@ -115,7 +115,7 @@ class Keeper:
             before = table.pop(what)
             if before != now:
                 self.note(f"{name}: was made with {what} {before}, now {now}: the last digits may come out differently")
-        self._saved = State.from_dict(table)
+        self._saved = TrainingState.from_dict(table)
         return self._saved
 
     def _snapshots_are_whole(self, checkpoint: Checkpoint) -> bool:

@@ -32,7 +32,7 @@ class Lanes:
 
     def __init__(self, model: nn.Module, count: int | None = None) -> None:
         threads = torch.get_num_threads()
-        self.count = fitting(model, threads) if count is None else count
+        self.count = lane_count(model, threads) if count is None else count
         self._each = max(1, threads // self.count)
         self._models = [model, *(twin(model) for _ in range(self.count - 1))]
         self._pool = ThreadPoolExecutor(max(1, self.count - 1), "lane")
@@ -69,7 +69,7 @@ class Lanes:
                     other.grad = None
 
 
-def fitting(model: nn.Module, threads: int) -> int:
+def lane_count(model: nn.Module, threads: int) -> int:
     """How many lanes pay: one where a device other than the CPU computes, or where torch itself draws random numbers.
 
     Torch's own generator is one for all threads, and what each of them gets would depend on their speed.

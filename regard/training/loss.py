@@ -21,11 +21,11 @@ from torch import Tensor
 from regard.base.errors import ConfigError, check_at_least
 from regard.data.pairs import Batch
 from regard.data.subwords.tokenizer import PAD
-from regard.data.windows import Window
+from regard.data.windows import TextWindow
 from regard.models.model import Model
 from regard.training.blockwise import blockwise, wide
 
-Item = Batch | Window
+Item = Batch | TextWindow
 _FEWEST_ROWS = 256
 _LOGITS_AT_ONCE = 2**21
 

@@ -12,17 +12,17 @@ from typing import Any, Self
 import torch
 from torch import Tensor, nn
 
-from regard.data.plan import Position
+from regard.data.plan import BatchPosition
 from regard.runs.artifact import load_weights, split_ties
 from regard.training.history import History
 
 
 @dataclass(frozen=True, kw_only=True)
-class State:
+class TrainingState:
     """After so many steps: the next batch's position, what was seen, and what the next log entry sums up."""
 
     step: int = 0
-    position: Position = field(default_factory=Position)
+    position: BatchPosition = field(default_factory=BatchPosition)
     tokens: int = 0
     lines: int = 0
     """of the log"""
@@ -41,7 +41,7 @@ class State:
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Self:
         """What `to_dict` gave."""
-        position, history = Position(**table["position"]), History.from_list(table["history"])
+        position, history = BatchPosition(**table["position"]), History.from_list(table["history"])
         return cls(**(dict(table) | {"position": position, "history": history}))
 
 
@@ -50,7 +50,7 @@ def seed_of(*numbers: int) -> int:
     return int.from_bytes(hashlib.sha256(" ".join(map(str, numbers)).encode()).digest()[:8]) >> 1
 
 
-def weights_of(model: nn.Module) -> dict[str, Tensor]:
+def model_weights(model: nn.Module) -> dict[str, Tensor]:
     """The model's weights, tied ones once."""
     return split_ties(model.state_dict())[0]
 
@@ -62,6 +62,6 @@ def with_ties(model: nn.Module, weights: Mapping[str, Tensor]) -> dict[str, Tens
 
 
 def set_weights(model: nn.Module, weights: Mapping[str, Tensor], name: str) -> None:
-    """Copy what `weights_of` gave into the model."""
+    """Copy what `model_weights` gave into the model."""
     with torch.no_grad():
         load_weights(model, with_ties(model, weights), name)

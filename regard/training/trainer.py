@@ -1,8 +1,8 @@
 """The loop of training, which can be killed at any moment and goes on when started again, to the same last bit.
 
-After each step everything that the next one depends on is known: weights, moments and a small `State`. The batches of
-a position and the random numbers of a step are always the same. So a checkpoint is enough to repeat what was lost, on
-the same device with the same number of threads.
+After each step everything that the next one depends on is known: weights, moments and a small `TrainingState`. The
+batches of a position and the random numbers of a step are always the same. So a checkpoint is enough to repeat what was
+lost, on the same device with the same number of threads.
 """
 
 import math
@@ -17,10 +17,10 @@ from torch import nn
 
 from regard.base.allocator import keep_memory
 from regard.base.errors import RegardError
-from regard.data.plan import Position
+from regard.data.plan import BatchPosition
 from regard.runs.artifact import Artifact
 from regard.runs.folder import RunFolder
-from regard.training.history import Point, score_of
+from regard.training.history import ValidationPoint, score_of
 from regard.training.interrupt import Interrupted, Signals
 from regard.training.keeper import Keeper
 from regard.training.lanes import Lanes
@@ -28,15 +28,15 @@ from regard.training.loss import Item, Loss, Objective
 from regard.training.optimizer import Optimizers, set_rate, take_step
 from regard.training.progress import Pace, Progress, StepReport
 from regard.training.settings import TrainingSettings
-from regard.training.state import State, seed_of, set_weights
-from regard.training.validation import Scorer, perplexity, validate_quietly
+from regard.training.state import TrainingState, seed_of, set_weights
+from regard.training.validation import ModelScorer, perplexity, validate_quietly
 
 
 @runtime_checkable
 class Batches(Protocol):
     """Where batches come from, such as a `Loader` or `Streams`."""
 
-    def walk(self, position: Position | None = None) -> Iterator[tuple[Position, Any]]:
+    def walk(self, position: BatchPosition | None = None) -> Iterator[tuple[BatchPosition, Any]]:
         """Each position and what is there, from the given one on, without end."""
 
 
@@ -50,7 +50,7 @@ class Outcome:
 
     step: int
     reason: str
-    best: Point | None
+    best: ValidationPoint | None
     averaged: tuple[int, ...]
 
 
@@ -68,7 +68,7 @@ class Trainer:
         settings: TrainingSettings,
         folder: RunFolder,
         *,
-        validate: Scorer | None = None,
+        validate: ModelScorer | None = None,
         progress: Progress | None = None,
         artifact: Artifact | None = None,
         objective: Objective | None = None,
@@ -79,7 +79,7 @@ class Trainer:
         self.objective: Objective = objective or settings.objective()
         self.optimizers: Optimizers = settings.optimizer.build(model)
         self.device = next(model.parameters()).device
-        self.state = State()
+        self.state = TrainingState()
         self._keeper = Keeper(model, self.optimizers, folder, settings, artifact, self.progress.note)
         self._lanes = Lanes(model, settings.lanes)
         self._pace = Pace(clock)
@@ -106,7 +106,7 @@ class Trainer:
         set_weights(self.model, weights, "the average")
         return Outcome(self.state.step, self._ending() or "", self.state.history.best, tuple(averaged))
 
-    def _loop(self, items: Iterator[tuple[Position, Item]]) -> None:
+    def _loop(self, items: Iterator[tuple[BatchPosition, Item]]) -> None:
         position, item = next(items)
         while True:
             self.state = replace(self.state, position=position)

@@ -11,7 +11,7 @@ from torch import nn
 from regard.base.errors import RegardError
 from regard.training.loss import CrossEntropy, Item, Objective
 
-Scorer = Callable[[Any], Mapping[str, float]]
+ModelScorer = Callable[[Any], Mapping[str, float]]
 """From a model to metrics by name, such as BLEU of what it translates; a greater number is better."""
 
 
@@ -20,7 +20,7 @@ class Validation:
     """Metrics of a model: mean loss and perplexity over all batches, and those of the scorer."""
 
     batches: Iterable[Item]
-    scorer: Scorer | None = None
+    scorer: ModelScorer | None = None
     objective: Objective = field(default_factory=CrossEntropy)
 
     def __call__(self, model: nn.Module) -> dict[str, float]:
@@ -37,7 +37,7 @@ class Validation:
         return metrics | dict(self.scorer(model) if self.scorer else {})
 
 
-def validate_quietly(validate: Scorer, model: nn.Module) -> dict[str, float]:
+def validate_quietly(validate: ModelScorer, model: nn.Module) -> dict[str, float]:
     """The metrics, without dropout and gradients; the model is then in the mode that it was in before."""
     learning = model.training
     model.eval()

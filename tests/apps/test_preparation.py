@@ -13,7 +13,7 @@ from regard.base.errors import ConfigError, RegardError
 from regard.data.corpus import open_corpus
 from regard.data.links import Link
 from regard.data.loader import Loader
-from regard.data.plan import Position
+from regard.data.plan import BatchPosition
 from regard.data.subwords.tokenizer import EOS
 from tests.apps import toy
 from tests.apps.running import SMALL, SMALL_LM, Run, changes
@@ -139,14 +139,14 @@ def test_links_reach_the_batches_and_the_model_file_says_where_they_are_seen(hom
     write_links(home)
     made = prepare(guided(home), tmp_path / "run", home)
     assert isinstance(made.batches, Loader)
-    batch = made.batches.at(Position())
+    batch = made.batches.at(BatchPosition())
     assert batch.links is not None
     assert len(batch.links) >= int(batch.target_lengths.sum()) - len(batch)
     said = made.artifact_for(made.model()).extras["alignment"]
     assert said == {"heads": [["decoder.cross", 0]], "shift": 1, "measure": "guided"}
     free = prepare(settings(home), tmp_path / "a", home)
     assert isinstance(free.batches, Loader)
-    assert free.batches.at(Position()).links is None
+    assert free.batches.at(BatchPosition()).links is None
     assert "alignment" not in free.artifact_for(free.model()).extras
 
 
@@ -163,7 +163,7 @@ def test_links_by_eflomal(home: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(eflomal, "align", lambda pairs, letters=None: (one, one))
     made = prepare(guided(home, "eflomal"), tmp_path / "run", home)
     assert isinstance(made.batches, Loader)
-    assert made.batches.at(Position()).links is not None
+    assert made.batches.at(BatchPosition()).links is not None
     assert (tmp_path / "run" / "eflomal.links").read_text(encoding="utf-8") == "0-0\n" * 200
 
 

@@ -11,7 +11,7 @@ from regard.data.corpus import open_corpus
 from regard.data.link_store import build_links
 from regard.data.loader import Loader
 from regard.data.pairs import Batch
-from regard.data.plan import Batches, BatchSettings, Position
+from regard.data.plan import BatchPlan, BatchPosition, BatchSettings
 from regard.data.store import Store, build_store
 from regard.data.subwords.resegment import Resegment
 from tests.data.examples import LINES, pair, subwords
@@ -26,7 +26,7 @@ def store(tmp_path: Path) -> Store:
 
 def loader(store: Store, dropout: float | None = None, links: Any = None) -> Loader:
     lengths = [side.lengths for side in store.sides]
-    batches = Batches(lengths[0], lengths[1], BatchSettings(tokens=100))
+    batches = BatchPlan(lengths[0], lengths[1], BatchSettings(tokens=100))
     cut = None if dropout is None else Resegment(subwords(), dropout=dropout)
     return Loader(store, batches, (cut, cut), links)
 
@@ -38,7 +38,7 @@ def same(one: Batch, other: Batch) -> bool:
 
 def test_an_epoch_holds_the_corpus(store: Store) -> None:
     made = loader(store)
-    batches = [made.at(Position(index=at)) for at in range(len(made.batches.plan(0)))]
+    batches = [made.at(BatchPosition(index=at)) for at in range(len(made.batches.plan(0)))]
     one = subwords()
     pairs = [
         (one.decode(batch.source[row].tolist()), one.decode(batch.target_out[row].tolist()))
@@ -65,7 +65,7 @@ def test_segmentations_are_drawn_anew_in_every_epoch(store: Store) -> None:
     def epoch(number: int) -> dict[str, set[tuple[int, ...]]]:
         found: dict[str, set[tuple[int, ...]]] = {}
         for index in range(len(made.batches.plan(number))):
-            batch = made.at(Position(epoch=number, index=index))
+            batch = made.at(BatchPosition(epoch=number, index=index))
             for side in (batch.source, batch.target_out):
                 for row in side.tolist():
                     ids = tuple(number for number in row if number)
@@ -84,10 +84,10 @@ def test_links_travel_with_their_pairs(store: Store, tmp_path: Path) -> None:
     links = build_links(tmp_path / "links-store", tmp_path / "links", corpus, pair())
     made = loader(store, links=links)
     for index in range(len(made.batches.plan(0))):
-        batch, chosen = made.at(Position(index=index)), made.batches.at(Position(index=index))
+        batch, chosen = made.at(BatchPosition(index=index)), made.batches.at(BatchPosition(index=index))
         assert batch.links is not None
         for row, number in enumerate(chosen):
             own = batch.links[batch.links[:, 0] == row, 1:]
             assert own.tolist() == links[int(number)].tolist()
             assert bool(len(own)) == (number % 2 == 0)
-    assert loader(store).at(Position()).links is None
+    assert loader(store).at(BatchPosition()).links is None

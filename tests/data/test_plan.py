@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from regard.base.config import from_dict
 from regard.base.errors import ConfigError, RegardError
 from regard.data.corpus import open_corpus
-from regard.data.plan import Batches, BatchSettings, Counted, Position
+from regard.data.plan import BatchPlan, BatchPosition, BatchSettings, Counted
 from regard.data.store import build_store
 from regard.data.subwords.learn import SubwordSettings, train_pair
 
@@ -34,8 +34,8 @@ def lengths(pairs: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
     return table[:, 0].copy(), table[:, 1].copy()
 
 
-def made(pairs: list[tuple[int, int]], **how: Any) -> Batches:
-    return Batches(*lengths(pairs), BatchSettings(**how))
+def made(pairs: list[tuple[int, int]], **how: Any) -> BatchPlan:
+    return BatchPlan(*lengths(pairs), BatchSettings(**how))
 
 
 def random_pairs(count: int, seed: int = 0) -> list[tuple[int, int]]:
@@ -64,7 +64,7 @@ def test_every_pair_exactly_once_an_epoch(pairs: list[tuple[int, int]], how: dic
 def test_resuming_anywhere_gives_the_same_batches(pairs: list[tuple[int, int]], how: dict[str, Any], skip: int) -> None:
     whole = made(pairs, **how)
     walked = list(islice(whole.walk(), skip + 5))
-    position = Position(**vars(walked[skip]))
+    position = BatchPosition(**vars(walked[skip]))
     resumed = made(pairs, **how)
     assert list(islice(resumed.walk(position), 5)) == walked[skip:]
     for at in walked[skip:]:
@@ -74,9 +74,9 @@ def test_resuming_anywhere_gives_the_same_batches(pairs: list[tuple[int, int]], 
 def test_positions_go_through_epochs() -> None:
     batches = made([(5, 5)] * 10, tokens=25)
     assert [(at.epoch, at.index) for at in islice(batches.walk(), 5)] == [(0, 0), (0, 1), (1, 0), (1, 1), (2, 0)]
-    assert batches.after(Position(epoch=3, index=1)) == Position(epoch=4)
+    assert batches.after(BatchPosition(epoch=3, index=1)) == BatchPosition(epoch=4)
     with pytest.raises(RegardError, match="epoch 3 has 2 batches, so there is no batch 2"):
-        batches.at(Position(epoch=3, index=2))
+        batches.at(BatchPosition(epoch=3, index=2))
 
 
 def test_seed_and_epoch_each_matter() -> None:
@@ -120,7 +120,7 @@ def test_pairs_left_out_are_reported() -> None:
 
 def test_sides_must_be_equally_many() -> None:
     with pytest.raises(RegardError, match="2 sources but 1 targets"):
-        Batches(np.ones(2, np.int32), np.ones(1, np.int32), BatchSettings())
+        BatchPlan(np.ones(2, np.int32), np.ones(1, np.int32), BatchSettings())
 
 
 def test_plans_are_sequences() -> None:
@@ -145,7 +145,7 @@ def test_wrong_settings_are_named(how: dict[str, object], message: str) -> None:
         from_dict(how, BatchSettings, "batches")
 
 
-def padding(batches: Batches, sides: tuple[np.ndarray, np.ndarray]) -> list[float]:
+def padding(batches: BatchPlan, sides: tuple[np.ndarray, np.ndarray]) -> list[float]:
     """The share of padding in each side of an epoch's batches."""
     plan = list(batches.plan(0))
     padded = [sum(len(batch) * int(side[batch].max()) for batch in plan) for side in sides]
@@ -167,7 +167,7 @@ def test_there_is_little_padding_in_real_text(shared: Path, tmp_path: Path) -> N
     corpus = open_corpus(shared / "multi30k" / "train.en.gz", shared / "multi30k" / "train.de.gz")
     store = build_store(tmp_path / "store", corpus, train_pair(corpus, SubwordSettings(size=8_000)))
     sides = (store.sides[0].lengths, store.sides[1].lengths)
-    batches = Batches(*sides, BatchSettings(tokens=4_096))
+    batches = BatchPlan(*sides, BatchSettings(tokens=4_096))
     assert len(batches) == 29_000
     assert max(padding(batches, sides)) < 0.05
     assert len(batches.plan(0)) < 1.05 * sides[1].sum() / 4_096 + 1

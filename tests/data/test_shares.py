@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.data.pairs import Batch, collate
-from regard.data.plan import Position
+from regard.data.plan import BatchPosition
 from regard.data.shares import shares
 from regard.data.subwords.tokenizer import EOS, PAD
 from regard.data.windows import Streams, StreamSettings
@@ -52,7 +52,7 @@ def test_links_stay_with_their_rows() -> None:
 
 
 def test_a_window_is_shared_by_rows() -> None:
-    window = Streams(np.arange(4, 27), StreamSettings(rows=5, length=3)).at(Position())
+    window = Streams(np.arange(4, 27), StreamSettings(rows=5, length=3)).at(BatchPosition())
     found = shares(window, 2)
     assert sum(share.tokens for share in found) == window.tokens
     assert sorted(row for share in found for row in share.target.tolist()) == sorted(window.target.tolist())
@@ -60,7 +60,7 @@ def test_a_window_is_shared_by_rows() -> None:
 
 
 def test_rows_without_tokens_are_no_share() -> None:
-    window = Streams(np.array([5]), StreamSettings(rows=3, length=4)).at(Position())
+    window = Streams(np.array([5]), StreamSettings(rows=3, length=4)).at(BatchPosition())
     assert [share.tokens for share in shares(window, 3)] == [1]
 
 

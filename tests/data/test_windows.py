@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from regard.base.config import from_dict
 from regard.base.errors import ConfigError, RegardError
-from regard.data.plan import Position
+from regard.data.plan import BatchPosition
 from regard.data.subwords.tokenizer import EOS, PAD
 from regard.data.windows import Streams, StreamSettings
 
@@ -20,7 +20,7 @@ sizes = st.tuples(st.integers(1, 9), st.integers(1, 20))
 @given(text=texts, size=sizes)
 def test_every_token_is_predicted_once_from_the_one_before(text: np.ndarray, size: tuple[int, int]) -> None:
     streams = Streams(text, StreamSettings(rows=size[0], length=size[1]))
-    windows = [streams.at(Position(index=index)) for index in range(len(streams))]
+    windows = [streams.at(BatchPosition(index=index)) for index in range(len(streams))]
     inputs, targets = (
         np.concatenate([getattr(window, name).numpy() for window in windows], axis=1) for name in ("input", "target")
     )
@@ -46,11 +46,11 @@ def test_resuming_anywhere_gives_the_same_windows(text: np.ndarray, size: tuple[
 
 def test_a_window_goes_on_where_the_last_one_ended() -> None:
     streams = Streams(np.arange(4, 24), StreamSettings(rows=2, length=4))
-    first, second = streams.at(Position()), streams.at(Position(index=1))
+    first, second = streams.at(BatchPosition()), streams.at(BatchPosition(index=1))
     assert first.input.tolist() == [[EOS, 4, 5, 6], [13, 14, 15, 16]]
     assert first.target.tolist() == [[4, 5, 6, 7], [14, 15, 16, 17]]
     assert second.input[:, 0].tolist() == first.target[:, -1].tolist()
-    assert streams.after(Position(index=2)) == Position(epoch=1)
+    assert streams.after(BatchPosition(index=2)) == BatchPosition(epoch=1)
     assert second.to("cpu").target.equal(second.target)
 
 
@@ -58,6 +58,6 @@ def test_faults_are_named() -> None:
     with pytest.raises(RegardError, match="there is no text"):
         Streams(np.array([], dtype=np.uint16), StreamSettings())
     with pytest.raises(IndexError, match="window 1 of 1"):
-        Streams(np.array([5]), StreamSettings()).at(Position(index=1))
+        Streams(np.array([5]), StreamSettings()).at(BatchPosition(index=1))
     with pytest.raises(ConfigError, match="rows must be at least 1"):
         from_dict({"rows": 0}, StreamSettings, "streams")

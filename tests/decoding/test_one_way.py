@@ -4,14 +4,14 @@ from regard.decoding.one_way import walk
 from regard.decoding.rules import Offer
 from regard.decoding.scorer import Scorer
 from regard.decoding.search import evaluating
-from regard.decoding.strategy import Task
+from regard.decoding.strategy import SearchTask
 from tests.decoding.fakes import Fake, rules, sources
 
 
-def task(model: Fake, **changes: object) -> Task:
+def task(model: Fake, **changes: object) -> SearchTask:
     source, lengths = sources(2)
     scorer = Scorer(model)
-    return Task(scorer, scorer.start(source, lengths, 2), rules(**changes), ((), ()))
+    return SearchTask(scorer, scorer.start(source, lengths, 2), rules(**changes), ((), ()))
 
 
 def test_every_choice_is_taken_and_lengths_are_kept_apart() -> None:

@@ -3,12 +3,12 @@ import torch
 from torch import Tensor
 
 from regard.base.errors import ConfigError
-from regard.layers.rnn import CELLS, Bridge, Recurrent
+from regard.layers.rnn import CELLS, Bridge, Rnn
 
 LENGTHS = torch.tensor([5, 2, 4])
 
 
-def by_hand(cell: str, layer: Recurrent, x: Tensor, h: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
+def by_hand(cell: str, layer: Rnn, x: Tensor, h: Tensor, c: Tensor) -> tuple[Tensor, Tensor]:
     """One step of one layer, from the formulas."""
     rnn = layer.rnn
     taken = x @ rnn.weight_ih_l0.T + rnn.bias_ih_l0
@@ -26,7 +26,7 @@ def by_hand(cell: str, layer: Recurrent, x: Tensor, h: Tensor, c: Tensor) -> tup
 
 @pytest.mark.parametrize("cell", CELLS)
 def test_against_the_formulas(cell: str) -> None:
-    layer = Recurrent(cell, 3, 4).double()
+    layer = Rnn(cell, 3, 4).double()
     x = torch.randn(2, 5, 3, dtype=torch.float64)
     h = c = torch.zeros(2, 4, dtype=torch.float64)
     output, states = layer(x)
@@ -41,7 +41,7 @@ def test_against_the_formulas(cell: str) -> None:
 @pytest.mark.parametrize("cell", CELLS)
 @pytest.mark.parametrize("directions", ["one", "both"])
 def test_padding_changes_nothing(cell: str, directions: str) -> None:
-    layer = Recurrent(cell, 3, 4, layers=2, directions=directions).double()
+    layer = Rnn(cell, 3, 4, layers=2, directions=directions).double()
     x = torch.randn(3, 5, 3, dtype=torch.float64)
     output, states = layer(x, lengths=LENGTHS)
     for row, length in enumerate(LENGTHS.tolist()):
@@ -54,7 +54,7 @@ def test_padding_changes_nothing(cell: str, directions: str) -> None:
 
 @pytest.mark.parametrize("cell", CELLS)
 def test_step_by_step_is_all_at_once(cell: str) -> None:
-    layer = Recurrent(cell, 3, 4, layers=2)
+    layer = Rnn(cell, 3, 4, layers=2)
     x = torch.randn(2, 5, 3)
     whole, last = layer(x)
     states = layer.zeros(2)
@@ -66,7 +66,7 @@ def test_step_by_step_is_all_at_once(cell: str) -> None:
 
 
 def test_last_states_of_both_directions_stand_side_by_side() -> None:
-    layer = Recurrent("gru", 3, 4, layers=2, directions="both")
+    layer = Rnn("gru", 3, 4, layers=2, directions="both")
     output, (last,) = layer(torch.randn(2, 5, 3))
     assert last.shape == (2, 2, 4)
     torch.testing.assert_close(last[-1, :, :2], output[:, -1, :2])
@@ -75,13 +75,13 @@ def test_last_states_of_both_directions_stand_side_by_side() -> None:
 
 def test_faults_are_named() -> None:
     with pytest.raises(ConfigError, match=r"width \(5\) must be even"):
-        Recurrent("gru", 3, 5, directions="both")
+        Rnn("gru", 3, 5, directions="both")
     with pytest.raises(ConfigError, match="layers must be at least 1"):
-        Recurrent("gru", 3, 4, layers=0)
+        Rnn("gru", 3, 4, layers=0)
 
 
 def test_equal_states_pass_the_bridge_as_they_are() -> None:
-    encoder, decoder = Recurrent("lstm", 3, 4, 2, "both"), Recurrent("lstm", 5, 4, 2)
+    encoder, decoder = Rnn("lstm", 3, 4, 2, "both"), Rnn("lstm", 5, 4, 2)
     bridge = Bridge(encoder, decoder)
     states = (torch.randn(2, 3, 4), torch.randn(2, 3, 4))
     for ours, theirs in zip(bridge(states), states, strict=True):
@@ -90,7 +90,7 @@ def test_equal_states_pass_the_bridge_as_they_are() -> None:
 
 
 def test_where_widths_differ_states_are_projected() -> None:
-    bridge = Bridge(Recurrent("lstm", 3, 6), Recurrent("lstm", 5, 4))
+    bridge = Bridge(Rnn("lstm", 3, 6), Rnn("lstm", 5, 4))
     states = (torch.randn(1, 3, 6), torch.randn(1, 3, 6))
     hidden, cells = bridge(states)
     torch.testing.assert_close(hidden, (states[0] @ bridge.maps[0].weight.T + bridge.maps[0].bias).tanh())
@@ -99,6 +99,6 @@ def test_where_widths_differ_states_are_projected() -> None:
 
 @pytest.mark.parametrize(("layers", "expected"), [(1, [1]), (2, [0, 1]), (3, [0, 1, 1])])
 def test_where_layers_differ_the_top_ones_meet(layers: int, expected: list[int]) -> None:
-    bridge = Bridge(Recurrent("gru", 3, 4, 2), Recurrent("gru", 3, 4, layers))
+    bridge = Bridge(Rnn("gru", 3, 4, 2), Rnn("gru", 3, 4, layers))
     state = torch.randn(2, 3, 4)
     assert torch.equal(bridge((state,))[0], state[expected])

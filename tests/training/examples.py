@@ -9,7 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.data.pairs import Batch, collate
-from regard.data.plan import Position
+from regard.data.plan import BatchPosition
 from regard.models.model import Model, State
 from regard.runs.folder import RunFolder
 from regard.training.optimizers.adam import Adam
@@ -62,8 +62,8 @@ def batch(*numbers: int) -> Batch:
 class Made:
     """Seven batches an epoch, made as they are asked for."""
 
-    def walk(self, position: Position | None = None) -> Iterator[tuple[Position, Batch]]:
-        position = position or Position()
+    def walk(self, position: BatchPosition | None = None) -> Iterator[tuple[BatchPosition, Batch]]:
+        position = position or BatchPosition()
         while True:
             yield position, batch(position.epoch, position.index)
             position = position.next(7)

@@ -6,7 +6,7 @@ import torch
 
 from regard.base.errors import RegardError
 from regard.runs.artifact import Artifact, save_artifact
-from regard.training.average import average, average_artifacts
+from regard.training.average import average_artifacts, average_tensors
 
 
 def artifact(value: float, **changes: object) -> Artifact:
@@ -16,7 +16,7 @@ def artifact(value: float, **changes: object) -> Artifact:
 
 def test_it_is_numpy_s_mean() -> None:
     sets = [{"a": torch.randn(3, 4), "b": torch.randn(2, dtype=torch.float64)} for _ in range(7)]
-    found = average(iter(sets))
+    found = average_tensors(iter(sets))
     for name in ("a", "b"):
         mean = np.mean([one[name].double().numpy() for one in sets], axis=0)
         assert found[name].dtype == sets[0][name].dtype
@@ -25,24 +25,24 @@ def test_it_is_numpy_s_mean() -> None:
 
 def test_one_set_stays_as_it_is_and_is_not_changed() -> None:
     weights = {"a": torch.randn(5), "short": torch.randn(3).bfloat16()}
-    found = average([weights, weights])
+    found = average_tensors([weights, weights])
     assert all(torch.equal(found[name], tensor) for name, tensor in weights.items())
     found["a"].zero_()
     assert weights["a"].any()
 
 
 def test_whole_numbers_are_not_averaged() -> None:
-    assert average([{"count": torch.tensor(3)}, {"count": torch.tensor(4)}])["count"].item() == 4
+    assert average_tensors([{"count": torch.tensor(3)}, {"count": torch.tensor(4)}])["count"].item() == 4
 
 
 def test_sets_that_do_not_go_together_are_named() -> None:
     one = {"a": torch.ones(2)}
     with pytest.raises(RegardError, match="'b' is in some of the sets"):
-        average([one, one | {"b": torch.ones(1)}])
+        average_tensors([one, one | {"b": torch.ones(1)}])
     with pytest.raises(RegardError, match="'a' has different shapes"):
-        average([one, {"a": torch.ones(3)}])
+        average_tensors([one, {"a": torch.ones(3)}])
     with pytest.raises(RegardError, match="nothing to average"):
-        average([])
+        average_tensors([])
 
 
 def test_models_are_averaged(tmp_path: Path) -> None:

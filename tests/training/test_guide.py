@@ -11,7 +11,7 @@ import torch
 from regard.attention.record import watch
 from regard.base.errors import ConfigError, UsageError
 from regard.data.pairs import Batch, collate
-from regard.data.plan import Position
+from regard.data.plan import BatchPosition
 from regard.data.subwords.tokenizer import EOS
 from regard.models.gpt import Gpt
 from regard.models.model import Model
@@ -164,8 +164,8 @@ def test_settings_that_make_no_sense(changes: Any, sentence: str) -> None:
 class Made:
     """Four batches an epoch."""
 
-    def walk(self, position: Position | None = None) -> Iterator[tuple[Position, Batch]]:
-        position = position or Position()
+    def walk(self, position: BatchPosition | None = None) -> Iterator[tuple[BatchPosition, Batch]]:
+        position = position or BatchPosition()
         while True:
             yield position, batch(position.epoch, position.index)
             position = position.next(4)

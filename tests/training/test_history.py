@@ -3,7 +3,7 @@ import json
 import pytest
 
 from regard.base.errors import RegardError
-from regard.training.history import History, Point, score_of
+from regard.training.history import History, ValidationPoint, score_of
 
 
 def history(*scores: float) -> History:
@@ -21,7 +21,7 @@ def test_nothing_is_best_before_the_first() -> None:
 
 def test_the_best_is_the_first_of_equals() -> None:
     seen = history(1.0, 3.0, 2.0, 3.0)
-    assert seen.best == Point(20, 3.0)
+    assert seen.best == ValidationPoint(20, 3.0)
     assert seen.stale == 2
     assert seen.scores == (1.0, 3.0, 2.0, 3.0)
 

@@ -9,7 +9,7 @@ from regard.runs.folder import RunFolder
 from regard.training.history import History
 from regard.training.keeper import Keeper
 from regard.training.optimizers.adam import Adam
-from regard.training.state import State
+from regard.training.state import TrainingState
 
 from . import examples
 
@@ -26,19 +26,19 @@ def validate(made: Keeper, history: History, step: int, score: float) -> History
         made.model.norm.bias.fill_(float(step))
     history = history.add(step, score)
     made.snapshot(history, improved=True)
-    made.save(State(step=step, history=history))
+    made.save(TrainingState(step=step, history=history))
     return history
 
 
 def test_a_new_run_begins_at_the_beginning(tmp_path: Path) -> None:
-    assert keeper(tmp_path).resume() == State()
+    assert keeper(tmp_path).resume() == TrainingState()
 
 
 def test_what_was_saved_is_resumed(tmp_path: Path) -> None:
     first, second = keeper(tmp_path), keeper(tmp_path)
     with torch.no_grad():
         first.model.norm.bias.fill_(3.0)
-    state = State(step=5, tokens=7)
+    state = TrainingState(step=5, tokens=7)
     first.save(state)
     assert second.resume() == state
     assert torch.equal(second.model.norm.bias, torch.full((8,), 3.0))
@@ -62,12 +62,12 @@ def test_only_what_a_kept_checkpoint_needs_is_kept(tmp_path: Path) -> None:
 
 def test_the_same_state_is_not_written_twice(tmp_path: Path) -> None:
     made = keeper(tmp_path)
-    made.save(State(step=1))
+    made.save(TrainingState(step=1))
     path = RunFolder(tmp_path).checkpoints.path(1)
     path.unlink()
-    made.save(State(step=1))
+    made.save(TrainingState(step=1))
     assert not path.exists()
-    made.save(State(step=1, validated=1))
+    made.save(TrainingState(step=1, validated=1))
     assert path.exists()
 
 

@@ -9,13 +9,13 @@ from torch import nn
 
 from regard.attention.multihead import Attention
 from regard.data.pairs import Batch
-from regard.data.plan import Position
+from regard.data.plan import BatchPosition
 from regard.data.windows import Streams, StreamSettings
 from regard.layers.dropout import Dropout
 from regard.models.gpt import Gpt
 from regard.models.model import Model
 from regard.models.transformer import Transformer
-from regard.training.lanes import Lanes, fitting, twin
+from regard.training.lanes import Lanes, lane_count, twin
 from regard.training.loss import CrossEntropy
 from regard.training.trainer import Trainer
 
@@ -43,7 +43,7 @@ def test_the_gradient_is_that_of_the_whole_batch(kind: str, lanes: int) -> None:
     model = transformer(0.0)
     if kind == "text":
         text = torch.arange(90).remainder(8).add(4).numpy()
-        item = Streams(text, StreamSettings(rows=4, length=7)).at(Position())
+        item = Streams(text, StreamSettings(rows=4, length=7)).at(BatchPosition())
         model = Gpt(**SMALL, layers=1, dropout=0.0).build(examples.VOCABULARY, examples.VOCABULARY).train()
     model.double()
     whole, shared = gradients(model, item, 1), gradients(model, item, lanes)
@@ -81,12 +81,12 @@ def test_a_failure_in_any_lane_is_raised() -> None:
 
 
 def test_lanes_are_as_many_as_threads_where_dropout_is_ours() -> None:
-    assert fitting(transformer(0.3), 2) == 2
-    assert fitting(transformer(0.3), 64) == 4
-    assert fitting(nn.Sequential(nn.Linear(1, 1), nn.Dropout(0.1)), 2) == 1
-    assert fitting(nn.Sequential(nn.Linear(1, 1), Dropout(0.001)), 2) == 1
-    assert fitting(nn.Sequential(nn.LSTM(2, 2, 2, dropout=0.1)), 2) == 1
-    assert fitting(Attention(heads=2, dropout=0.1).build(8), 2) == 1
+    assert lane_count(transformer(0.3), 2) == 2
+    assert lane_count(transformer(0.3), 64) == 4
+    assert lane_count(nn.Sequential(nn.Linear(1, 1), nn.Dropout(0.1)), 2) == 1
+    assert lane_count(nn.Sequential(nn.Linear(1, 1), Dropout(0.001)), 2) == 1
+    assert lane_count(nn.Sequential(nn.LSTM(2, 2, 2, dropout=0.1)), 2) == 1
+    assert lane_count(Attention(heads=2, dropout=0.1).build(8), 2) == 1
 
 
 def test_a_run_in_lanes_goes_on_to_the_same_bytes(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ import torch.nn.functional as F
 
 from regard.base.errors import ConfigError
 from regard.data.pairs import Batch
-from regard.data.plan import Position
+from regard.data.plan import BatchPosition
 from regard.data.windows import Streams, StreamSettings
 from regard.training.loss import CrossEntropy, hidden_states
 
@@ -46,7 +46,7 @@ def test_padding_changes_nothing() -> None:
 
 def test_streams_are_read_without_a_source_and_without_empty_rows() -> None:
     streams = Streams(np.arange(4, 9), StreamSettings(rows=4, length=3))
-    window = streams.at(Position())
+    window = streams.at(BatchPosition())
     assert (window.target == 0).all(1).any()
     seen = {}
 

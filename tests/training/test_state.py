@@ -4,20 +4,20 @@ import pytest
 import torch
 
 from regard.base.errors import RegardError
-from regard.data.plan import Position
+from regard.data.plan import BatchPosition
 from regard.training.history import History
-from regard.training.state import State, seed_of, set_weights, weights_of, with_ties
+from regard.training.state import TrainingState, model_weights, seed_of, set_weights, with_ties
 
 from . import examples
 
 
 def test_it_survives_json() -> None:
-    state = State(
-        step=7, position=Position(epoch=1, index=3), tokens=99, lines=4, loss=0.1 + 0.2, likelihood=1 / 3, counted=5,
-        validated=6, history=History().add(6, -1.5),
+    state = TrainingState(
+        step=7, position=BatchPosition(epoch=1, index=3), tokens=99, lines=4, loss=0.1 + 0.2, likelihood=1 / 3,
+        counted=5, validated=6, history=History().add(6, -1.5),
     )  # fmt: skip
-    assert State.from_dict(json.loads(json.dumps(state.to_dict()))) == state
-    assert State.from_dict(State().to_dict()) == State()
+    assert TrainingState.from_dict(json.loads(json.dumps(state.to_dict()))) == state
+    assert TrainingState.from_dict(TrainingState().to_dict()) == TrainingState()
 
 
 def test_seeds_are_all_different_and_always_the_same() -> None:
@@ -30,7 +30,7 @@ def test_seeds_are_all_different_and_always_the_same() -> None:
 
 def test_tied_weights_are_kept_once_and_restored_everywhere() -> None:
     model, other = examples.tiny(1), examples.tiny(2)
-    once = weights_of(model)
+    once = model_weights(model)
     assert "embedding.weight" in once
     assert "output.weight" not in once
     assert with_ties(model, once).keys() == model.state_dict().keys()

@@ -14,7 +14,7 @@ import torch.nn.functional as F
 
 from regard.base import files
 from regard.base.errors import RegardError
-from regard.data.plan import Position
+from regard.data.plan import BatchPosition
 from regard.data.windows import Streams, StreamSettings
 from regard.models.gpt import Gpt
 from regard.models.transformer import Transformer
@@ -252,7 +252,7 @@ def by_hand(steps: int, accumulate: int, clip: float) -> dict[str, torch.Tensor]
         betas=(0.9, 0.98),
         eps=1e-9,
     )
-    position = Position()
+    position = BatchPosition()
     for step in range(1, steps + 1):
         torch.manual_seed(seed_of(7, step))
         batches = []
@@ -435,7 +435,7 @@ def test_a_language_model_learns_from_streams(tmp_path: Path) -> None:
     streams = Streams(text, StreamSettings(rows=7, length=8))
     torch.manual_seed(0)
     model = Gpt(layers=1, width=16, heads=2, dropout=0.0).build(0, examples.VOCABULARY)
-    validate = Validation([streams.at(Position(index=index)) for index in range(len(streams))])
+    validate = Validation([streams.at(BatchPosition(index=index)) for index in range(len(streams))])
     chosen = examples.settings(metric="perplexity", steps=24)
     Trainer(model, streams, chosen, examples.run_folder(tmp_path), validate=validate).run()
     perplexities = [entry["perplexity"] for entry in log_of(tmp_path) if entry["kind"] == "valid"]

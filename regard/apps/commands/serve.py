@@ -46,7 +46,7 @@ def serve(
     _check_installed()
     from regard.apps.server.app import make_app
     from regard.apps.server.assembly import make_service
-    from regard.apps.server.batcher import Window
+    from regard.apps.server.batcher import BatchWindow
     from regard.apps.server.keys import Keys
     from regard.apps.server.limits import Limits
     from regard.apps.server.live import Server, address_of, bind, serve_on
@@ -56,7 +56,7 @@ def serve(
     limits = Limits(characters=characters, texts=texts, queue=queue, requests=4 * queue, seconds=seconds, rate=rate)
     keys = Keys() if api_keys is None else Keys.read(api_keys)
     with bind(host, port) as held:
-        waiting = Window(seconds=window / 1000, items=batch)
+        waiting = BatchWindow(seconds=window / 1000, items=batch)
         speed: dict[str, Any] = {"precision": precision, "shortlist": shortlist, "engine": engine}
         service = make_service(models, limits, keys, waiting, device, threads, **speed)
         pairs = ", ".join(map(str, service.engines.all))

@@ -5,7 +5,7 @@ from typing import Any
 
 import torch
 
-from regard.apps.server.batcher import Batcher, Window
+from regard.apps.server.batcher import Batcher, BatchWindow
 from regard.apps.server.engines import load_engines
 from regard.apps.server.keys import Keys, Rates
 from regard.apps.server.limits import Limits
@@ -17,7 +17,7 @@ def make_service(
     models: Sequence[str],
     limits: Limits,
     keys: Keys,
-    window: Window,
+    window: BatchWindow,
     device: str = "cpu",
     threads: int | None = None,
     **settings: Any,

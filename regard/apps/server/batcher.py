@@ -30,7 +30,7 @@ class Work(Protocol):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Window:
+class BatchWindow:
     """How a batch is put together."""
 
     seconds: float = 0.005
@@ -61,10 +61,10 @@ class Batcher:
         self,
         metrics: Metrics,
         limit: int,
-        window: Window | None = None,
+        window: BatchWindow | None = None,
         prepare: Callable[[], object] = bool,
     ) -> None:
-        self._metrics, self._limit, self._window = metrics, limit, window or Window()
+        self._metrics, self._limit, self._window = metrics, limit, window or BatchWindow()
         self.clients: Callable[[], float] = lambda: float("inf")
         self._waiting: dict[_Request, None] = {}
         self._changed = threading.Condition(threading.RLock())

@@ -13,12 +13,12 @@ from regard.apps.server.limits import Limits
 from regard.apps.server.messages import from_form, from_json
 from regard.apps.server.refusals import Refusal
 
-Call = TypeVar("Call", bound=Struct)
+_Call = TypeVar("_Call", bound=Struct)
 _MOST_FIELDS = 1_000
 _DISCARDED = 16  # times the limit: a client that is still sending does not read its answer
 
 
-async def read_call(request: Request, kind: type[Call], limits: Limits) -> Call:
+async def read_call(request: Request, kind: type[_Call], limits: Limits) -> _Call:
     """The call that a request makes."""
     try:
         async with asyncio.timeout(limits.body_seconds):
@@ -44,7 +44,7 @@ async def _read(request: Request, most: int) -> bytes:
     return bytes(body)
 
 
-async def _parse(request: Request, body: bytes, kind: type[Call]) -> Any:
+async def _parse(request: Request, body: bytes, kind: type[_Call]) -> Any:
     media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if media == "application/json" or media.endswith("+json"):
         return from_json(body, kind)

@@ -18,7 +18,7 @@ from regard.apps.server.metrics import Metrics
 from regard.apps.server.refusals import Refusal
 from regard.base.errors import unknown
 
-Result = TypeVar("Result")
+_Result = TypeVar("_Result")
 Asked = TypeVar("Asked", bound=Keyed)
 Ask = Callable[[Work, Sequence[Any]], list[Any]]
 
@@ -66,7 +66,7 @@ class Service:
         finally:
             future.cancel()
 
-    async def in_thread(self, request: Request, work: Callable[[Ask], Result]) -> Result:
+    async def in_thread(self, request: Request, work: Callable[[Ask], _Result]) -> _Result:
         """What comes of a function that asks the models on its own, as often as it likes."""
         asked: list[Future[list[Any]]] = []
         over = False
@@ -85,7 +85,7 @@ class Service:
             for future in asked:
                 future.cancel()
 
-    async def _while_wanted(self, request: Request, work: "asyncio.Future[Result]") -> Result:
+    async def _while_wanted(self, request: Request, work: "asyncio.Future[_Result]") -> _Result:
         gone: asyncio.Future[Any] = asyncio.ensure_future(_hung_up(request))
         left = request.state.deadline - asyncio.get_running_loop().time()
         try:

@@ -36,18 +36,18 @@ class PackedLayer:
     def read_all(self, x: Float[Tensor, "positions width"], bias: Tensor) -> Tensor:
         """Every position of a sentence reads from all of them, as in an encoder."""
         query, key, value = self._project_both(x, bias.shape[3]).unbind()
-        return self._leave("self_attention", self._merge(attend(query, key, value, bias, self._scale)).add_(x))
+        return self._leave("self_attention", self._merge(attend_packed(query, key, value, bias, self._scale)).add_(x))
 
     def read_past(self, x: Tensor, new: Tensor, key: Tensor, value: Tensor, bias: Tensor) -> Tensor:
         """Put the new pairs down where they belong among all, then read all of one's own."""
         made = self._project_both(x, bias.shape[2])
         new.copy_(made[1:])
-        return self._leave("self_attention", self._merge(attend(made[0], key, value, bias, self._scale)).add_(x))
+        return self._leave("self_attention", self._merge(attend_packed(made[0], key, value, bias, self._scale)).add_(x))
 
     def read_source(self, x: Tensor, key: Tensor, value: Tensor, bias: Tensor, beams: int) -> Tensor:
         """Read the source, which the hypotheses of a sentence share."""
         query = self._query(self._enter("cross", x)).view(-1, beams, self.heads, self.width).transpose(1, 2)
-        read = attend(query, key, value, bias, self._source_scale)
+        read = attend_packed(query, key, value, bias, self._source_scale)
         return self._leave("cross", self._merge_read(read).add_(x))
 
     def feed(self, x: Tensor) -> Tensor:
@@ -67,7 +67,7 @@ class PackedLayer:
         return x if self._before else self._norms[name](x)
 
 
-def attend(query: Tensor, key: Tensor, value: Tensor, bias: Tensor, scale: float) -> Float[Tensor, "rows width"]:
+def attend_packed(query: Tensor, key: Tensor, value: Tensor, bias: Tensor, scale: float) -> Float[Tensor, "rows width"]:
     """softmax(query keyᵀ · scale + bias) value, where all are [sentences, heads, …]."""
     read = scaled_dot_product_attention(query, key, value, bias, scale=scale).transpose(1, 2)
     return read.reshape(read.shape[0] * read.shape[1], -1)

@@ -13,7 +13,7 @@ from regard.base.errors import ConfigError, check_at_least
 from regard.data.subwords.tokenizer import BOS, EOS
 from regard.decoding.hypothesis import Hypothesis, hypothesis
 from regard.decoding.one_way import LEAVE
-from regard.decoding.strategy import Strategy, Task, check_numbers
+from regard.decoding.strategy import SearchTask, Strategy, check_numbers
 from regard.decoding.topk import starts
 from regard.decoding.trace import DROPPED, Trace
 
@@ -51,7 +51,7 @@ class Beam(Strategy):
         """How many finished hypotheses end the search of a sentence."""
         return float("inf") if self.patience is None else max(self.n_best, ceil(self.patience * self.size))
 
-    def run(self, task: Task) -> list[list[Hypothesis]]:
+    def run(self, task: SearchTask) -> list[list[Hypothesis]]:
         search = _Search(self, task)
         while len(search.sentences):
             search.step()
@@ -91,7 +91,7 @@ class _Candidates(NamedTuple):
 class _Search:
     """The search of a batch. Hypotheses that do not exist, as all but one at the first step, have score -∞."""
 
-    def __init__(self, beam: Beam, task: Task) -> None:
+    def __init__(self, beam: Beam, task: SearchTask) -> None:
         self.beam, self.task = beam, task
         self.states, self.rules = task.states, task.rules
         count, device = len(self.rules.most), self.rules.most.device

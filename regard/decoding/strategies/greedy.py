@@ -4,12 +4,12 @@ from dataclasses import dataclass
 
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.one_way import walk
-from regard.decoding.strategy import Strategy, Task
+from regard.decoding.strategy import SearchTask, Strategy
 
 
 @dataclass(frozen=True, kw_only=True)
 class Greedy(Strategy):
     """y_t = argmax p(y | y_1 … y_(t-1), source): the fastest, and a beam search of size 1."""
 
-    def run(self, task: Task) -> list[list[Hypothesis]]:
+    def run(self, task: SearchTask) -> list[list[Hypothesis]]:
         return walk(task, lambda offer, _, __: offer.top(1)[1][:, 0])

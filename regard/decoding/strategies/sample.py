@@ -12,7 +12,7 @@ from regard.base.errors import ConfigError, check_at_least
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.one_way import walk
 from regard.decoding.rules import Offer
-from regard.decoding.strategy import Strategy, Task
+from regard.decoding.strategy import SearchTask, Strategy
 from regard.decoding.topk import top
 
 
@@ -45,7 +45,7 @@ class Sample(Strategy):
         if not 0 < self.top_p <= 1:
             raise ConfigError(f"sample: top_p must be more than 0 and at most 1, but is {self.top_p}")
 
-    def run(self, task: Task) -> list[list[Hypothesis]]:
+    def run(self, task: SearchTask) -> list[list[Hypothesis]]:
         steps = int(task.rules.most.max()) + 1
         draws = torch.stack([self._draws(identity, steps) for identity in task.identities]).to(task.rules.most.device)
 

@@ -11,7 +11,7 @@ import httpx
 import torch
 
 from regard.apps.server.app import make_app
-from regard.apps.server.batcher import Batcher, Window
+from regard.apps.server.batcher import Batcher, BatchWindow
 from regard.apps.server.engines import Engine, Engines
 from regard.apps.server.keys import Keys, Rates
 from regard.apps.server.limits import Limits
@@ -23,11 +23,13 @@ from regard.decoding.translator import Translation, Translator
 TEXTS = ["the dog sees the cat", "the house and the tree", "the cat finds water", "small dog hears big cat"]
 
 
-def make_service(*engines: Engine, keys: tuple[str, ...] = (), window: Window | None = None, **limits: Any) -> Service:
+def make_service(
+    *engines: Engine, keys: tuple[str, ...] = (), window: BatchWindow | None = None, **limits: Any
+) -> Service:
     """A service of these engines, with some limits changed."""
     chosen, metrics = Limits(**limits), Metrics()
     one_thread = partial(torch.set_num_threads, 1)
-    batcher = Batcher(metrics, chosen.queue, window or Window(seconds=0.0), one_thread)
+    batcher = Batcher(metrics, chosen.queue, window or BatchWindow(seconds=0.0), one_thread)
     return Service(Engines(engines), batcher, metrics, chosen, Keys(keys), Rates(chosen.rate))
 
 

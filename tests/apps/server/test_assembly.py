@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from regard.apps.server.assembly import make_service
-from regard.apps.server.batcher import Window
+from regard.apps.server.batcher import BatchWindow
 from regard.apps.server.keys import Keys
 from regard.apps.server.limits import Limits
 from regard.base.errors import RegardError
@@ -26,11 +26,11 @@ class Asking:
 def test_limits_keys_models_and_threads_arrive(trained: Path) -> None:
     limits = Limits(queue=7, rate=3)
     path = os.fspath(trained / "runs/en-de")
-    service = make_service([path], limits, Keys(["k"]), Window(), threads=2)
+    service = make_service([path], limits, Keys(["k"]), BatchWindow(), threads=2)
     assert [str(engine) for engine in service.engines.all] == ["en → de"]
     assert (service.limits, bool(service.keys)) == (limits, True)
     assert service.batcher.submit(Asking(), [0]).result(30) == [2]
     service.batcher.close()
     for setting, wrong in {"precision": "int9", "shortlist": True, "engine": "none"}.items():
         with pytest.raises(RegardError, match=setting):
-            make_service([path], limits, Keys(), Window(), **{setting: wrong})
+            make_service([path], limits, Keys(), BatchWindow(), **{setting: wrong})

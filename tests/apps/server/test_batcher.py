@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from regard.apps.server.batcher import Batcher, Window
+from regard.apps.server.batcher import Batcher, BatchWindow
 from regard.apps.server.metrics import Metrics
 from regard.apps.server.refusals import Refusal
 
@@ -34,7 +34,7 @@ class Doubling:
 
 
 def batcher(limit: int = 100, **window: Any) -> Batcher:
-    return Batcher(Metrics(), limit, Window(**{"seconds": 0.0} | window))
+    return Batcher(Metrics(), limit, BatchWindow(**{"seconds": 0.0} | window))
 
 
 def busy(made: Batcher, work: Doubling) -> Any:

@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-from regard.decoding.packed.layer import PackedLayer, attend, normalization, product
+from regard.decoding.packed.layer import PackedLayer, attend_packed, normalization, product
 from regard.layers.inference.prepacked import Prepacked
 from regard.models.transformer import Transformer
 
@@ -15,7 +15,7 @@ def test_attend_is_the_formula() -> None:
     bias[1, ..., 4:] = -torch.inf
     scores = torch.einsum("shqw,shkw->shqk", query.double(), key.double()) * 0.3 + bias
     expected = torch.einsum("shqk,shkw->sqhw", scores.softmax(-1), value.double()).reshape(8, 15)
-    torch.testing.assert_close(attend(query, key, value, bias, 0.3).double(), expected, atol=1e-5, rtol=1e-5)
+    torch.testing.assert_close(attend_packed(query, key, value, bias, 0.3).double(), expected, atol=1e-5, rtol=1e-5)
 
 
 @torch.inference_mode()
