@@ -58,7 +58,7 @@ def main() -> None:
     )
     torch.manual_seed(1)
     sizes = json.loads(sys.argv[2]) if len(sys.argv) > 2 else {}
-    model = Transformer.preset("tiny", **sizes).build(vocabulary, vocabulary)
+    model = Transformer.preset("tiny", **sizes).build({"source": vocabulary, "target": vocabulary})
     folder = RunFolder(Path(tempfile.mkdtemp()))
     Trainer(model, Feed(batches), settings, folder, progress=Turns([batch.tokens for batch in batches])).run()
 

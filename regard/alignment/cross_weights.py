@@ -32,7 +32,7 @@ def look(translator: Translator, source: str, target: str, layer: str | None = N
     read, said = [*translator.source.encode(source), EOS], [*translator.target.encode(target), EOS]
     batch = collate([np.array(read)], [np.array(said)]).to(next(model.parameters()).device)
     with torch.inference_mode(), record(model, chosen) as seen:
-        model.hidden(batch.source, batch.source_lengths, batch.target_in, batch.target_lengths)
+        model.hidden(batch.source, batch.source_lengths, batch.target_in)
     steps = torch.cat(seen[chosen], dim=2)  # all at once, or one call for each step
     weights = steps[0].mean(0).float().cpu().numpy()
     return Looked(weights, _pieces(translator.source, source), _pieces(translator.target, target))

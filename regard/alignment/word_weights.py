@@ -101,7 +101,7 @@ def _seen(model: Model, batch: Batch, choices: Sequence[HeadChoice]) -> Float[Te
         for layer, heads in asked.items():
             recorded[layer] = recordings.enter_context(record(model, layer, heads=heads))[layer]
         recordings.enter_context(_stopping(model, recorded, batch.target_in.shape[1]))
-        model.hidden(batch.source, batch.source_lengths, batch.target_in, batch.target_lengths)
+        model.hidden(batch.source, batch.source_lengths, batch.target_in)
     found: dict[tuple[str, int], Tensor] = {}
     for layer, heads in asked.items():
         weights = torch.cat(recorded[layer], dim=2).float()  # all rows at once, or one call for each step

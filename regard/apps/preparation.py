@@ -57,8 +57,7 @@ class Prepared:
         """The model with fresh weights, the same for the same seed."""
         self.settings.check_sides(len(self.store.sides))
         torch.manual_seed(self.settings.training.seed)
-        source, target = self.artifact.vocabularies
-        model: Model = self.settings.model.build(source or target, target)
+        model: Model = self.settings.model.build(self.artifact.sizes)
         return model
 
     def sample(self, most: int) -> tuple[list[str], list[str]]:

@@ -55,7 +55,6 @@ def rehearse(prepared: Prepared, seconds: float, device: str = "cpu") -> Rehears
     speed = tokens / (time.monotonic() - began)
     total, batches = _epoch(prepared)
     source = int(prepared.store.sides[0].lengths.sum()) if len(prepared.store.sides) == 2 else 0
-    vocabularies = prepared.artifact.vocabularies
     return Rehearsal(
         weights=sum(weight.numel() for weight in model.parameters()),
         tokens_a_second=speed,
@@ -63,7 +62,7 @@ def rehearse(prepared: Prepared, seconds: float, device: str = "cpu") -> Rehears
         seconds_an_epoch=total / speed,
         padding=1 - real,
         memory=_peak(),
-        flops_an_epoch=prepared.settings.model.training_flops(source, total, *vocabularies),
+        flops_an_epoch=prepared.settings.model.training_flops(source, total, prepared.artifact.sizes),
     )
 
 

@@ -5,8 +5,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, Any
 
-import torch
-
 from regard.base.config import from_dict, read_table
 from regard.base.errors import ConfigError, unknown
 from regard.data.corpus import Blanks, Corpus, Format, open_corpus
@@ -74,8 +72,7 @@ class RunSettings:
 
     def check_sides(self, sides: int) -> None:
         """A model that translates learns from two sides of text, a language model from one."""
-        with torch.device("meta"):  # where a model takes no memory
-            has_source = self.model.build(8, 8).has_source
+        has_source = "source" in self.model.needs
         if has_source != (sides == 2):
             wants = "source and target" if has_source else "one side of text"
             raise ConfigError(f"model: it learns from {wants}, but data.train has {sides} side{'s' * (sides == 2)}")

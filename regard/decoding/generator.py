@@ -77,9 +77,8 @@ class Generator:
         while len(scores) < len(stream) - 1:
             start = max(0, len(scores) - window // 2)
             piece = torch.tensor([stream[start : start + window + 1]], device=self._device)
-            length = torch.tensor([piece.shape[1] - 1], device=self._device)
             with evaluating(self.models):
-                logits = [model(None, None, piece[:, :-1], length).float() for model in self.models]
+                logits = [model(None, None, piece[:, :-1]).float() for model in self.models]
             found = log_mean([log_probabilities(one, piece[:, 1:]) for one in logits])
             scores += found[0, len(scores) - start :].tolist()
         return scores

@@ -27,10 +27,7 @@ def score_tokens(
     read = torch.cat([torch.full_like(target[:, :1], BOS), target[:, :-1]], 1).masked_fill(~real, PAD)
     scorer = Scorer(models)
     with evaluating(scorer.models):
-        scores = [
-            log_probabilities(model(source, source_lengths, read, target_lengths).float(), target)
-            for model in scorer.models
-        ]
+        scores = [log_probabilities(model(source, source_lengths, read).float(), target) for model in scorer.models]
         return log_mean(scores).masked_fill(~real, 0.0)
 
 

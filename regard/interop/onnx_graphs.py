@@ -139,7 +139,7 @@ class Score(nn.Module):
         """The logits of the token that follows each position."""
         *source, target = given
         read, lengths = source if source else (None, None)
-        logits: Tensor = self.model(read, lengths, target, torch.full_like(target[:, 0], 1))
+        logits: Tensor = self.model(read, lengths, target)
         return logits
 
 

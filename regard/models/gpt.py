@@ -6,6 +6,7 @@ Radford et al., 2018 and 2019 (GPT, GPT-2), https://openai.com/index/better-lang
 branch, the output tied to the embedding, and the maps that end a residual branch started smaller by √(2 layers).
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -62,8 +63,10 @@ class Gpt(Design):
         "small": {"layers": 12, "width": 768, "heads": 12, "attention_dropout": 0.1},
     }
 
-    def build(self, source_vocabulary: int, target_vocabulary: int) -> "GptModel":
-        return GptModel(self, target_vocabulary)
+    needs: ClassVar[tuple[str, ...]] = ("text",)
+
+    def build(self, sizes: Mapping[str, int]) -> "GptModel":
+        return GptModel(self, *self.sizes_from(sizes))
 
     def multiplications(self, model: Any, length: float) -> tuple[float, float]:
         pairs = self.width * length * self.layers  # of logits and of reading, over half the text on average
@@ -113,7 +116,6 @@ class GptModel(Model):
         source: Int[Tensor, "batch source"] | None,
         source_lengths: Int[Tensor, "batch"] | None,
         target: Int[Tensor, "batch target"],
-        target_lengths: Int[Tensor, "batch"],
     ) -> Float[Tensor, "batch target width"]:
         decoded: Tensor = self.decoder(self.target(target))
         return decoded

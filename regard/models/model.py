@@ -1,6 +1,6 @@
 """What every model offers: to training, hidden states all at once; to decoding, one step at a time.
 
-A design (a frozen dataclass, one file each) says what a model is made of; `build` makes it for its vocabularies.
+A design (a frozen dataclass, one file each) says what a model is made of; `build` makes it for the sizes of its data.
 """
 
 from abc import ABC, abstractmethod
@@ -26,6 +26,8 @@ class Design(ABC):
 
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     """named settings, such as the sizes that a paper published"""
+    needs: ClassVar[tuple[str, ...]] = ("source", "target")
+    """the sizes of the data that it is built for: of the vocabularies of both sides, or of the one of a `text`"""
 
     def __post_init__(self) -> None:
         """Choices are among those offered, parts are made from their names, shares are shares."""
@@ -49,8 +51,16 @@ class Design(ABC):
         return from_dict(_merged(cls.presets[name], changes), cls)
 
     @abstractmethod
-    def build(self, source_vocabulary: int, target_vocabulary: int) -> "Model":
-        """The model, with fresh weights; a language model has a target vocabulary alone."""
+    def build(self, sizes: Mapping[str, int]) -> "Model":
+        """The model, with fresh weights, for data of these sizes, such as its vocabularies; see `needs`."""
+
+    def sizes_from(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
+        """The sizes that the design needs, in the order of `needs`, out of those given."""
+        if not sizes.keys() >= set(self.needs):
+            where = type(self).__module__.rpartition(".")[2]
+            listed, given = ", ".join(self.needs), ", ".join(sizes) or "none"
+            raise ConfigError(f"{where}: to be built it needs the sizes of: {listed}; but was given those of: {given}")
+        return tuple(sizes[name] for name in self.needs)
 
     @abstractmethod
     def multiplications(self, model: Any, length: float) -> tuple[float, float]:
@@ -63,8 +73,7 @@ class Design(ABC):
         self,
         source_tokens: float,
         target_tokens: float,
-        source_vocabulary: int,
-        target_vocabulary: int,
+        sizes: Mapping[str, int],
         *,
         length: float = 30.0,
         utilization: float = 1.0,
@@ -77,7 +86,7 @@ class Design(ABC):
             flops = 6 · Σ multiplications · tokens / utilization: a product and a sum, once forward and twice backward
         """
         with torch.device("meta"):
-            model = self.build(source_vocabulary, target_vocabulary)
+            model = self.build(sizes)
         of_source, of_target = self.multiplications(model, length)
         return 6 * (of_source * source_tokens + of_target * target_tokens) / utilization
 
@@ -145,7 +154,6 @@ class Model(nn.Module):
         source: Int[Tensor, "batch source"] | None,
         source_lengths: Int[Tensor, "batch"] | None,
         target: Int[Tensor, "batch target"],
-        target_lengths: Int[Tensor, "batch"],
     ) -> Float[Tensor, "batch target width"]:
         """What `output` turns into logits, given the true tokens before each position (teacher forcing)."""
 
@@ -154,10 +162,9 @@ class Model(nn.Module):
         source: Int[Tensor, "batch source"] | None,
         source_lengths: Int[Tensor, "batch"] | None,
         target: Int[Tensor, "batch target"],
-        target_lengths: Int[Tensor, "batch"],
     ) -> Float[Tensor, "batch target vocabulary"]:
         """The logits of the token that follows each position."""
-        logits: Tensor = self.output(self.hidden(source, source_lengths, target, target_lengths))
+        logits: Tensor = self.output(self.hidden(source, source_lengths, target))
         return logits
 
     @abstractmethod

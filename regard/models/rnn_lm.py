@@ -6,6 +6,7 @@ With attention, h(t) queries h(1), …, h(t-1), and what it reads is joined with
 nothing to read, so zeros are joined. Mikolov et al., 2010; Daniluk et al., 2017, https://arxiv.org/abs/1702.04521
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, Literal, Self
 
@@ -47,8 +48,10 @@ class RnnLm(Design):
         "attentive": {"cell": "lstm", "width": 256, "attention": {"score": "bilinear"}, "dropout": 0.2},
     }
 
-    def build(self, source_vocabulary: int, target_vocabulary: int) -> "RnnLmModel":
-        return RnnLmModel(self, target_vocabulary)
+    needs: ClassVar[tuple[str, ...]] = ("text",)
+
+    def build(self, sizes: Mapping[str, int]) -> "RnnLmModel":
+        return RnnLmModel(self, *self.sizes_from(sizes))
 
     def multiplications(self, model: Any, length: float) -> tuple[float, float]:
         pairs = 0.0 if self.attention is None else (self.attention.width or self.width) * length
@@ -128,7 +131,6 @@ class RnnLmModel(Model):
         source: Int[Tensor, "batch source"] | None,
         source_lengths: Int[Tensor, "batch"] | None,
         target: Int[Tensor, "batch target"],
-        target_lengths: Int[Tensor, "batch"],
     ) -> Float[Tensor, "batch target width"]:
         decoded: Tensor = self.dropout(self.decoder(self.target(target)))
         return decoded

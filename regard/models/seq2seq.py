@@ -11,6 +11,7 @@ one vector. Previous state, into the step: Bahdanau et al., 2015, https://arxiv.
 the output, fed to the next step: Luong et al., 2015, https://arxiv.org/abs/1508.04025
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, Self
 
@@ -77,8 +78,8 @@ class Seq2seq(Design):
         "small": {"cell": "lstm", "width": 256, "attention": {"score": "bilinear"}, "dropout": 0.3},
     }  # fmt: skip
 
-    def build(self, source_vocabulary: int, target_vocabulary: int) -> "Seq2seqModel":
-        return Seq2seqModel(self, source_vocabulary, target_vocabulary)
+    def build(self, sizes: Mapping[str, int]) -> "Seq2seqModel":
+        return Seq2seqModel(self, *self.sizes_from(sizes))
 
     def multiplications(self, model: Any, length: float) -> tuple[float, float]:
         reader = model.decoder.cross
@@ -212,7 +213,6 @@ class Seq2seqModel(Model):
         source: Int[Tensor, "batch source"] | None,
         source_lengths: Int[Tensor, "batch"] | None,
         target: Int[Tensor, "batch target"],
-        target_lengths: Int[Tensor, "batch"],
     ) -> Float[Tensor, "batch target width"]:
         before = self.start(source, source_lengths)
         decoded: Tensor = self.dropout(self.decoder(self.target(target), before))

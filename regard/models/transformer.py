@@ -7,6 +7,7 @@
 Vaswani et al., Attention Is All You Need, 2017, https://arxiv.org/abs/1706.03762
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -72,8 +73,8 @@ class Transformer(Design):
         "big": {"norm": "after", "width": 1024, "feedforward": 4096, "heads": 16, "dropout": 0.3},
     }  # fmt: skip
 
-    def build(self, source_vocabulary: int, target_vocabulary: int) -> "TransformerModel":
-        return TransformerModel(self, source_vocabulary, target_vocabulary)
+    def build(self, sizes: Mapping[str, int]) -> "TransformerModel":
+        return TransformerModel(self, *self.sizes_from(sizes))
 
     def multiplications(self, model: Any, length: float) -> tuple[float, float]:
         projected = [layer.cross.projections.source for layer in model.decoder.blocks if layer.cross is not None]
@@ -150,7 +151,6 @@ class TransformerModel(Model):
         source: Int[Tensor, "batch source"] | None,
         source_lengths: Int[Tensor, "batch"] | None,
         target: Int[Tensor, "batch target"],
-        target_lengths: Int[Tensor, "batch"],
     ) -> Float[Tensor, "batch target width"]:
         encoded, keep = self.encode(*given(source, source_lengths))
         decoded: Tensor = self.decoder(self.target(target), source=encoded, source_keep=keep)

@@ -47,6 +47,12 @@ class Artifact:
         """The same with more extras, or with others in their place."""
         return replace(self, extras={**self.extras, **extras})
 
+    @property
+    def sizes(self) -> dict[str, int]:
+        """What the model is built for: the vocabulary of a text, or those of a source and a target."""
+        source, target = self.vocabularies
+        return {"source": source, "target": target} if source else {"text": target}
+
     def design(self) -> Design:
         """The settings of the model."""
         if "model" not in self.config:
@@ -57,7 +63,7 @@ class Artifact:
     def model(self) -> Model:
         """The model with its weights, ready to be used; no random number of the caller is spent on it."""
         with torch.random.fork_rng():
-            model = self.design().build(*self.vocabularies)
+            model = self.design().build(self.sizes)
         load_weights(model, self.weights, self.name)
         return model.eval()
 

@@ -77,11 +77,11 @@ def hidden_states(model: Model, item: Item) -> tuple[Float[Tensor, "tokens width
     """What the model makes of the true tokens before each real target, and these targets."""
     if isinstance(item, Batch):
         targets = item.target_out
-        hidden = model.hidden(item.source, item.source_lengths, item.target_in, item.target_lengths)
+        hidden = model.hidden(item.source, item.source_lengths, item.target_in)
     else:
         filled = item.target[:, 0] != PAD  # a short text leaves whole rows empty
         targets = item.target[filled]
-        hidden = model.hidden(None, None, item.input[filled], (targets != PAD).sum(1))
+        hidden = model.hidden(None, None, item.input[filled])
     real = targets != PAD
     return hidden[real], targets[real]
 

@@ -44,7 +44,7 @@ class Knowing(Model):
                 table[written, spelled(source, one)] = 1.0
         self.register_buffer("table", table)
 
-    def hidden(self, source: Tensor, source_lengths: Tensor, target: Tensor, target_lengths: Tensor) -> Tensor:
+    def hidden(self, source: Tensor, source_lengths: Tensor, target: Tensor) -> Tensor:
         coming = torch.cat([target[:, 1:], torch.full_like(target[:, :1], 3)], 1)
         keep = (torch.arange(source.shape[1]) < source_lengths[:, None])[:, None, None]
         key = torch.nn.functional.one_hot(source, self.table.shape[1]).float()[:, None].expand(-1, 2, -1, -1)

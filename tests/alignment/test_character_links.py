@@ -14,7 +14,7 @@ from tests.data.examples import subwords
 
 
 def translator(one: Subwords) -> Translator:
-    return Translator(Seq2seq(width=8).build(len(one), len(one)), one, one)
+    return Translator(Seq2seq(width=8).build({"source": len(one), "target": len(one)}), one, one)
 
 
 def looking(monkeypatch: pytest.MonkeyPatch, weights: list[list[float]]) -> None:

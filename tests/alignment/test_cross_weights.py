@@ -22,7 +22,7 @@ DESIGNS = {
 
 def translator(design: Seq2seq | Transformer, kind: str = "word") -> Translator:
     subwords = train(TEXTS, SubwordSettings(kind=kind, min_count=1))
-    return Translator(design.build(len(subwords), len(subwords)).eval(), subwords, subwords)
+    return Translator(design.build(dict.fromkeys(design.needs, len(subwords))).eval(), subwords, subwords)
 
 
 @pytest.mark.parametrize("name", DESIGNS)

@@ -77,7 +77,7 @@ def test_a_pair_may_be_spelled_in_pieces_that_encoding_would_not_choose_or_be_em
 def test_dropout_is_off_while_looking_and_as_before_afterwards() -> None:
     subwords = train(TEXTS, SubwordSettings(kind="word", min_count=1))
     design = DESIGNS["transformer"].preset("tiny")
-    model = Translator(design.build(len(subwords), len(subwords)).train(), subwords, subwords)
+    model = Translator(design.build(dict.fromkeys(design.needs, len(subwords))).train(), subwords, subwords)
     pairs, choices = make_pairs(model, TEXTS, TEXTS), candidates(model.models[0])[:1]
     first, again = (word_weights(model, pairs, choices)[0] for _ in range(2))
     np.testing.assert_array_equal(first, again)

@@ -34,7 +34,7 @@ def batch_of(pairs: int, source: int, target: int, vocabulary: int) -> Batch:
 def test_the_products_are_those_that_torch_counts(design):
     from products import Shape, Sizes, training
 
-    model, batch = design.build(50, 50), batch_of(3, 7, 5, 50)
+    model, batch = design.build({"source": 50, "target": 50}), batch_of(3, 7, 5, 50)
     with FlopCounterMode(display=False) as counter:
         CrossEntropy(smoothing=0.1, rows=None)(model, batch).total.backward()
     ours = training(Sizes(2, 3, 16, 24, 2, 50), Shape(3, 7, 5, 21, batch.tokens))
@@ -62,7 +62,7 @@ def test_weights_are_handed_on_under_plain_names(design, tmp_path):
     import numpy as np
     from weights import write_weights
 
-    model = design.build(50, 50)
+    model = design.build({"source": 50, "target": 50})
     write_weights(tmp_path / "weights.npz", model, design)
     with np.load(tmp_path / "weights.npz") as file:
         arrays = dict(file)

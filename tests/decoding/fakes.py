@@ -45,7 +45,7 @@ class Fake(Model):
     def advance(self, past: Tensor, token: Tensor, context: Tensor) -> Tensor:
         return torch.tanh(past @ self.mix + self.table[token] + context)
 
-    def hidden(self, source, source_lengths, target, target_lengths):
+    def hidden(self, source, source_lengths, target):
         context = self.read(source, source_lengths)
         past, hidden = torch.zeros_like(context), []
         for step in range(target.shape[1]):
@@ -68,8 +68,8 @@ class FakeLanguage(Fake):
 
     has_source = False
 
-    def hidden(self, source, source_lengths, target, target_lengths):
-        return super().hidden(torch.zeros(len(target), 1).long(), torch.ones(len(target)), target, target_lengths)
+    def hidden(self, source, source_lengths, target):
+        return super().hidden(torch.zeros(len(target), 1).long(), torch.ones(len(target)), target)
 
     def start(self, source, source_lengths, rows=1):
         return super().start(torch.zeros(rows, 1).long(), torch.ones(rows))

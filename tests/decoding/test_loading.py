@@ -43,7 +43,7 @@ def saved(
     extras: Mapping[str, Any] = {} if one_side else {"max_source": 9}
     artifact = Artifact(config={"model": model, **config}, vocabularies=sizes, tokenizers=tokenizers, extras=extras)
     torch.manual_seed(seed)
-    save_artifact(path, artifact.with_weights(artifact.design().build(*sizes).state_dict()))
+    save_artifact(path, artifact.with_weights(artifact.design().build(artifact.sizes).state_dict()))
     return path
 
 

@@ -12,7 +12,7 @@ def test_each_token_has_its_log_probability_and_padding_none() -> None:
     scores = score_tokens(model, source, lengths, target, torch.tensor([3, 2]))
     assert model.training
     model.eval()
-    logits = model(source, lengths, torch.tensor([[2, 4, 5], [2, 6, 0]]), torch.tensor([3, 2])).log_softmax(-1)
+    logits = model(source, lengths, torch.tensor([[2, 4, 5], [2, 6, 0]])).log_softmax(-1)
     expected = torch.stack([logits[0, at, token] for at, token in enumerate([4, 5, EOS])])
     torch.testing.assert_close(scores[0, :3], expected)
     torch.testing.assert_close(scores[1, :2], torch.stack([logits[1, 0, 6], logits[1, 1, EOS]]))

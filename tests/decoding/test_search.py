@@ -31,7 +31,7 @@ def real(name: str) -> Model:
         "gpt": Gpt(layers=2, **width),
         "rnn_lm": RnnLm(),
     }[name]
-    model = design.build(VOCABULARY, VOCABULARY)
+    model = design.build(dict.fromkeys(design.needs, VOCABULARY))
     with torch.no_grad():
         for weight in model.parameters():
             if weight.ndim > 1:

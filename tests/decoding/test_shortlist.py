@@ -68,7 +68,7 @@ def test_probabilities_are_spread_over_the_list() -> None:
         one, length = trimmed(source, lengths, torch.tensor([at]))
         [[best]] = search(model, one, length, Greedy(max_length=1), shortlist=FEW)
         with torch.inference_mode():
-            logits = model.eval()(one, length, torch.tensor([[2]]), torch.tensor([1]))[0, 0]
+            logits = model.eval()(one, length, torch.tensor([[2]]))[0, 0]
         own = sorted(listed(one[0].tolist()))
         first = best.tokens[0] if best.tokens else 3
         assert best.token_scores[0] == pytest.approx(float(logits[first] - logits[own].logsumexp(0)), abs=1e-4)

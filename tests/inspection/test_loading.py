@@ -23,7 +23,7 @@ def saved(path: Path, name: str, design: Design, **extras: object) -> Path:
     known = subwords()
     tokenizers = {side: known.to_json() for side in ("source", "target", "text")}
     sizes = (len(known), len(known)) if name != "gpt" else (0, len(known))
-    model = design.build(len(known), len(known))
+    model = design.build(dict.fromkeys(design.needs, len(known)))
     artifact = Artifact(
         config={"model": {"name": name, **to_dict(design)}},
         vocabularies=sizes,

@@ -30,7 +30,7 @@ def write(path: Path, design: Design, *, known: Subwords | None = None, model=No
     known = known or subwords()
     name = type(design).__module__.rpartition(".")[2]
     if model is None:
-        model = design.build(0 if name == "gpt" else len(known), len(known))
+        model = design.build(dict.fromkeys(design.needs, len(known)))
         with torch.no_grad():
             for weight in model.parameters():
                 weight += 0.3 * torch.randn_like(weight)  # biases and norms are to be seen too
@@ -68,13 +68,13 @@ def trained() -> tuple[Transformer, Subwords, Model]:
     design = Transformer(
         **SMALL | {"width": 32, "feedforward": 64, "encoder_layers": 1, "decoder_layers": 2}, norm="before"
     )
-    model = design.build(len(known), len(known))
+    model = design.build(dict.fromkeys(design.needs, len(known)))
     sides = [[np.array([*ids, EOS]) for ids in known.encode_batch(list(side))] for side in zip(*TOY, strict=True)]
     batch = collate(*sides)
     optimizer = torch.optim.Adam(model.parameters(), lr=5e-3)
     with unchecked():
         for _ in range(100):
-            logits = model(batch.source, batch.source_lengths, batch.target_in, batch.target_lengths)
+            logits = model(batch.source, batch.source_lengths, batch.target_in)
             loss = cross_entropy(logits.flatten(0, 1), batch.target_out.flatten(), ignore_index=0)
             optimizer.zero_grad()
             loss.backward()

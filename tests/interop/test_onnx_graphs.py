@@ -21,7 +21,7 @@ DESIGNS: dict[str, Design] = {
 
 
 def graphs(name: str) -> tuple[torch.nn.Module, dict[str, Graph]]:
-    model = DESIGNS[name].build(0 if name == "gpt" else 20, 20).eval()
+    model = DESIGNS[name].build(dict.fromkeys(DESIGNS[name].needs, 20)).eval()
     return model, {graph.name: graph for graph in make_graphs(model, "file")}
 
 
@@ -31,7 +31,7 @@ def test_steps_from_tensors_are_the_steps_of_the_model(name: str) -> None:
     model, made = graphs(name)
     source, lengths, target = torch.randint(4, 20, (3, 5)), torch.tensor([5, 2, 4]), torch.randint(4, 20, (3, 6))
     given = (source, lengths) if model.has_source else (None, None)
-    wanted = model(*given, target, torch.full((3,), 6))
+    wanted = model(*given, target)
     state = {slot.name: zeros(slot, 3) for slot in made["step"].slots if slot.zeros}
     if model.has_source:
         state |= dict(zip(made["start"].outputs, made["start"].module(source, lengths), strict=True))
@@ -54,6 +54,6 @@ def test_which_graphs_there_are() -> None:
 
 def test_other_models_and_memories_are_refused() -> None:
     with pytest.raises(UsageError, match=r"file: model.name is 'rnnlm', but ONNX is written for transformer, seq2seq"):
-        make_graphs(RnnLm(width=8).build(0, 20), "file")
+        make_graphs(RnnLm(width=8).build({"text": 20}), "file")
     with pytest.raises(UsageError, match=r"model.memory is 'rolling', but ONNX is written for the memory 'growing'"):
-        make_graphs(Gpt(width=16, heads=4, layers=1, memory="rolling(8)", positions=None).build(0, 20), "file")
+        make_graphs(Gpt(width=16, heads=4, layers=1, memory="rolling(8)", positions=None).build({"text": 20}), "file")

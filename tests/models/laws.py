@@ -7,6 +7,7 @@ from torch import Tensor
 from regard.models.model import Design, Model
 
 VOCABULARY = 20
+SIZES = {"source": VOCABULARY, "target": VOCABULARY}
 SOURCE_LENGTHS, TARGET_LENGTHS = torch.tensor([6, 2, 4]), torch.tensor([3, 5, 4])
 
 
@@ -25,7 +26,7 @@ SOURCE, TARGET = padded(SOURCE_LENGTHS, 1), padded(TARGET_LENGTHS, 2)
 
 def made(design: Design, dtype: torch.dtype = torch.float64) -> Model:
     """The model, nothing dropped."""
-    return design.build(VOCABULARY, VOCABULARY).to(dtype).eval()
+    return design.build(dict.fromkeys(design.needs, VOCABULARY)).to(dtype).eval()
 
 
 def sources(model: Model, rows: slice = slice(None), room: int = 0) -> tuple[Tensor | None, Tensor | None]:
@@ -40,7 +41,7 @@ def steps_are_all_at_once(model: Model, tolerance: float = 1e-10, beams: int = 2
     """Token by token, in several rows a sentence that each go their own way, as teacher forcing has it."""
     targets = torch.stack([padded(TARGET_LENGTHS, seed) for seed in range(beams)], dim=1)
     source, lengths = sources(model)
-    expected = torch.stack([model(source, lengths, target, TARGET_LENGTHS) for target in targets.unbind(1)], dim=1)
+    expected = torch.stack([model(source, lengths, target) for target in targets.unbind(1)], dim=1)
     with torch.no_grad():
         state = model.start(source, lengths, rows=len(TARGET)).spread(beams)
         for t in range(TARGET.shape[1]):
@@ -64,7 +65,7 @@ def rows_can_be_moved(model: Model) -> None:
         paths = [(2, third, 7), (2, second, 8), (0, third, 9), (0, third, 10)]
         for got, (row, then, last) in zip(logits, paths, strict=True):
             text = torch.stack([first[row], then[row], torch.tensor(last)])[None]
-            alone = model(*sources(model, slice(row, row + 1)), text, torch.tensor([3]))[0, -1]
+            alone = model(*sources(model, slice(row, row + 1)), text)[0, -1]
             torch.testing.assert_close(got, alone, atol=1e-10, rtol=1e-10)
         again, _ = model.step(torch.stack([second, third], dim=1).flatten(), spread)
         once, _ = model.step(second, before)
@@ -73,21 +74,21 @@ def rows_can_be_moved(model: Model) -> None:
 
 def company_changes_nothing(model: Model, tolerance: float = 1e-10) -> None:
     """A sentence alone, in a batch, or with more padding: the same hidden states."""
-    together = model.hidden(*sources(model), TARGET, TARGET_LENGTHS)
-    roomy = model.hidden(*sources(model, room=3), F.pad(TARGET, (0, 2)), TARGET_LENGTHS)
+    together = model.hidden(*sources(model), TARGET)
+    roomy = model.hidden(*sources(model, room=3), F.pad(TARGET, (0, 2)))
     for row, length in enumerate(TARGET_LENGTHS.tolist()):
         here = slice(row, row + 1)
-        alone = model.hidden(*sources(model, here), TARGET[here, :length], TARGET_LENGTHS[here])
+        alone = model.hidden(*sources(model, here), TARGET[here, :length])
         for other in (together, roomy):
             torch.testing.assert_close(other[here, :length], alone, atol=tolerance, rtol=tolerance)
 
 
 def the_past_alone_is_seen(model: Model) -> None:
     """A token changes nothing before it, and something after it."""
-    before = model(*sources(model), TARGET, TARGET_LENGTHS)
+    before = model(*sources(model), TARGET)
     changed = TARGET.clone()
     changed[:, 2] = (changed[:, 2] - 4 + 1) % (VOCABULARY - 4) + 4
-    after = model(*sources(model), changed, TARGET_LENGTHS)
+    after = model(*sources(model), changed)
     torch.testing.assert_close(after[:, :2], before[:, :2])
     assert (after[:, 2] - before[:, 2]).abs().max() > 1e-6
 
@@ -101,7 +102,7 @@ def every_weight_learns(model: Model) -> None:
 
 def loss(model: Model) -> Tensor:
     """Mean cross-entropy of the tokens that follow."""
-    logits = model(*sources(model), TARGET[:, :-1], TARGET_LENGTHS - 1)
+    logits = model(*sources(model), TARGET[:, :-1])
     return F.cross_entropy(logits.flatten(0, 1), TARGET[:, 1:].flatten(), ignore_index=0)
 
 

@@ -65,7 +65,7 @@ def test_a_few_sentences_are_learned() -> None:
 
 
 def test_against_torch() -> None:
-    model = Gpt(**SMALL, activation="gelu").build(0, laws.VOCABULARY).double().eval()
+    model = Gpt(**SMALL, activation="gelu").build({"text": laws.VOCABULARY}).double().eval()
     for weight in model.parameters():
         weight.data += torch.randn_like(weight) * 0.1
     layer = nn.TransformerEncoderLayer(
@@ -84,18 +84,18 @@ def test_against_torch() -> None:
     length = laws.TARGET.shape[1]
     x = model.target.table.weight[laws.TARGET] + model.target.positions.weight[:length]
     expected = theirs(x, mask=torch.ones(length, length, dtype=torch.bool).triu(1))
-    got = model.hidden(None, None, laws.TARGET, laws.TARGET_LENGTHS)
+    got = model.hidden(None, None, laws.TARGET)
     torch.testing.assert_close(got, expected, atol=1e-10, rtol=1e-10)
 
 
 def test_the_size_of_gpt2_small() -> None:
     with torch.device("meta"):
-        model = Gpt.preset("small").build(0, 50_257)
+        model = Gpt.preset("small").build({"text": 50_257})
     assert sum(weight.numel() for weight in model.parameters()) == 124_439_808
 
 
 def test_fresh_weights_are_those_of_gpt2() -> None:
-    model = Gpt(layers=8, width=128, heads=4).build(0, 1000)
+    model = Gpt(layers=8, width=128, heads=4).build({"text": 1000})
     block = model.decoder.blocks[0]
     assert block.feedforward.inner.weight.std().item() == pytest.approx(0.02, rel=0.05)
     assert block.feedforward.outer.weight.std().item() == pytest.approx(0.02 / 4, rel=0.05)
@@ -104,14 +104,14 @@ def test_fresh_weights_are_those_of_gpt2() -> None:
 
 
 def test_positions_past_the_last_are_refused() -> None:
-    model = Gpt(**SMALL).build(0, laws.VOCABULARY)
+    model = Gpt(**SMALL).build({"text": laws.VOCABULARY})
     with pytest.raises(ShapeError, match=r"only 0 … 11 were learned"):
-        model.hidden(None, None, torch.full((1, 13), 5), torch.tensor([13]))
+        model.hidden(None, None, torch.full((1, 13), 5))
 
 
 def test_names_and_cost() -> None:
     design = Gpt(**SMALL)
     names = ["decoder.layers.0.self_attention", "decoder.layers.1.self_attention"]
-    assert sorted(attention_layers(design.build(0, 20))) == names
+    assert sorted(attention_layers(design.build({"text": 20}))) == names
     weights = 2 * (4 * 16 * 16 + 2 * 16 * 64) + 16 * 20
-    assert design.training_flops(0, 100, 0, 20, length=10) == 6 * 100 * (weights + 2 * 16 * 10)
+    assert design.training_flops(0, 100, {"text": 20}, length=10) == 6 * 100 * (weights + 2 * 16 * 10)

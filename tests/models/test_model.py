@@ -24,10 +24,11 @@ def test_presets_are_plain_settings_that_build(name: str, preset: str) -> None:
     kind = MODELS.get(name)
     design = kind.preset(preset)
     assert from_dict(kind.presets[preset], kind) == design
+    sizes = dict.fromkeys(design.needs, 100)
     with torch.device("meta"):
-        model = design.build(100, 100)
+        model = design.build(sizes)
     assert model.output.weight.shape[0] == 100
-    assert design.training_flops(1e3, 1e3, 100, 100) > 0
+    assert design.training_flops(1e3, 1e3, sizes) > 0
 
 
 @pytest.mark.parametrize(("name", "preset"), PRESETS)
@@ -107,3 +108,15 @@ def test_matrices_are_counted_once_and_embeddings_not() -> None:
     linear = nn.Linear(3, 4)
     shared = nn.Sequential(linear, nn.Embedding(7, 3), linear)
     assert weights_in(shared, None, linear) == 12
+
+
+@pytest.mark.parametrize("name", MODELS.names)
+def test_a_design_says_which_sizes_it_needs(name: str) -> None:
+    kind = MODELS.get(name)
+    needed = ", ".join(kind.needs)
+    with pytest.raises(ConfigError, match=rf"{name}: .* needs the sizes of: {needed}; but was given those of: pixels$"):
+        kind().build({"pixels": 3})
+    with pytest.raises(ConfigError, match="given those of: none"):
+        kind().sizes_from({})
+    given_more = dict.fromkeys(kind.needs, 9) | {"pixels": 3}
+    assert kind().sizes_from(given_more) == (9,) * len(kind.needs)

@@ -65,7 +65,7 @@ def test_the_formula() -> None:
     """h(t) = tanh(W_h h(t-1) + W_e c(t) + b₁), and W₂ h + b₂."""
     model = laws.made(RnnLm(cell="elman", width=16))
     rnn = model.decoder.rnn.rnn
-    logits = model(None, None, laws.TARGET, laws.TARGET_LENGTHS)
+    logits = model(None, None, laws.TARGET)
     h = torch.zeros(3, 16, dtype=torch.float64)
     for t in range(laws.TARGET.shape[1]):
         c = model.target.table.weight[laws.TARGET[:, t]]
@@ -77,7 +77,7 @@ def test_attention_to_earlier_states_by_a_plain_loop() -> None:
     model = laws.made(RnnLm(width=16, attention=SingleHead(score="bilinear"), combine="concatenate"))
     states, _ = model.decoder.rnn(model.target(laws.TARGET))
     weight = model.decoder.self_attention.reading.score.weight[0]
-    hidden = model.hidden(None, None, laws.TARGET, laws.TARGET_LENGTHS)
+    hidden = model.hidden(None, None, laws.TARGET)
     for row in range(3):
         for t in range(laws.TARGET.shape[1]):
             past, now = states[row, :t], states[row, t]
@@ -89,7 +89,7 @@ def test_no_state_looks_at_itself() -> None:
     model = laws.made(RnnLm(width=16, attention=SingleHead()))
     assert list(attention_layers(model)) == ["decoder.self_attention"]
     with record(model, "*.self_attention") as seen:
-        model(None, None, laws.TARGET, laws.TARGET_LENGTHS)
+        model(None, None, laws.TARGET)
     weights = seen.only()[:, 0]
     assert not weights.triu().any()
     torch.testing.assert_close(weights[:, 1:].sum(-1), torch.ones(3, 4, dtype=torch.float64))
@@ -97,11 +97,11 @@ def test_no_state_looks_at_itself() -> None:
 
 def test_tied_widths_must_agree() -> None:
     with pytest.raises(ConfigError, match=r"output \[20, 16\] and embedding \[20, 8\]"):
-        RnnLm(width=16, embedding=8, tie="target").build(0, 20)
+        RnnLm(width=16, embedding=8, tie="target").build({"text": 20})
 
 
 def test_cost() -> None:
     weights = 4 * (16 * 16 + 16 * 16) + 16 * 20
-    assert RnnLm(width=16).training_flops(0, 100, 0, 20) == 6 * 100 * weights
+    assert RnnLm(width=16).training_flops(0, 100, {"text": 20}) == 6 * 100 * weights
     attentive = RnnLm(width=16, attention=SingleHead())
-    assert attentive.training_flops(0, 100, 0, 20, length=10) == 6 * 100 * (weights + 2 * 16 * 16 + 16 * 10)
+    assert attentive.training_flops(0, 100, {"text": 20}, length=10) == 6 * 100 * (weights + 2 * 16 * 16 + 16 * 10)

@@ -105,13 +105,13 @@ def gru(rnn: torch.nn.Module, x: Tensor, h: Tensor) -> Tensor:
 def test_against_a_plain_loop(way: tuple[str, str, str]) -> None:
     query, context, feeding = way
     model = laws.made(Seq2seq(**SMALL, query=query, context=context, feeding=feeding))
-    hidden = model.hidden(laws.SOURCE, laws.SOURCE_LENGTHS, laws.TARGET, laws.TARGET_LENGTHS)
+    hidden = model.hidden(laws.SOURCE, laws.SOURCE_LENGTHS, laws.TARGET)
     for row in range(3):
         torch.testing.assert_close(hidden[row], plain_loop(model, row), atol=1e-10, rtol=1e-10)
 
 
 def test_which_decoders_run_at_once() -> None:
-    at_once = {way for way in WAYS if designed(VARIANTS[" ".join(way)]).build(20, 20).decoder.at_once}
+    at_once = {way for way in WAYS if designed(VARIANTS[" ".join(way)]).build(laws.SIZES).decoder.at_once}
     assert at_once == {("previous", "output", "nothing"), ("current", "output", "nothing")}
 
 
@@ -127,7 +127,7 @@ def test_the_attention_has_a_name_and_a_sentence_one_memory() -> None:
     model = laws.made(designed({}))
     assert list(attention_layers(model)) == ["decoder.cross"]
     with record(model, "*.cross") as seen:
-        model(laws.SOURCE, laws.SOURCE_LENGTHS, laws.TARGET, laws.TARGET_LENGTHS)
+        model(laws.SOURCE, laws.SOURCE_LENGTHS, laws.TARGET)
     assert seen.only().shape == (3, 1, 5, 6)
     assert not seen.only()[1, :, :, 2:].any()
     state = model.start(laws.SOURCE, laws.SOURCE_LENGTHS)
@@ -138,14 +138,14 @@ def test_the_attention_has_a_name_and_a_sentence_one_memory() -> None:
 
 def test_combinations_that_cannot_be() -> None:
     with pytest.raises(ConfigError, match=r"attention.score: Dot compares vectors of one width"):
-        designed({"encoder_width": 20}).build(20, 20)
+        designed({"encoder_width": 20}).build(laws.SIZES)
     with pytest.raises(ConfigError, match=r"seq2seq.tie: 'all' .* have 20 and 30 entries"):
-        designed({"embedding": 12, "tie": "all"}).build(20, 30)
+        designed({"embedding": 12, "tie": "all"}).build({"source": 20, "target": 30})
     with pytest.raises(ConfigError, match=r"output \[20, 12\] and embedding \[20, 10\]"):
-        designed({"tie": "target"}).build(20, 20)
+        designed({"tie": "target"}).build(laws.SIZES)
 
 
 def test_cost() -> None:
     design = Seq2seq(width=12, embedding=10, attention=None, directions="one")
     cell = 3 * (12 * 10 + 12 * 12)
-    assert design.training_flops(100, 200, 20, 30) == 6 * (100 * cell + 200 * (cell + 12 * 30))
+    assert design.training_flops(100, 200, {"source": 20, "target": 30}) == 6 * (100 * cell + 200 * (cell + 12 * 30))

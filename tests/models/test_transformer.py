@@ -15,6 +15,7 @@ from . import laws
 SMALL: dict[str, Any] = {
     "encoder_layers": 2, "decoder_layers": 2, "width": 16, "feedforward": 24, "heads": 2, "dropout": 0.0,
 }  # fmt: skip
+PAPER = {"source": 37_000, "target": 37_000}
 VARIANTS = {
     "plain": {},
     "after": {"norm": "after"},
@@ -108,7 +109,7 @@ def shaken(model: nn.Module) -> None:
 @pytest.mark.filterwarnings("ignore:enable_nested_tensor")
 @pytest.mark.parametrize("norm", ["before", "after"])
 def test_against_torch(norm: str) -> None:
-    model = Transformer(**SMALL, norm=norm).build(laws.VOCABULARY, laws.VOCABULARY).double().eval()
+    model = Transformer(**SMALL, norm=norm).build(laws.SIZES).double().eval()
     shaken(model)
     theirs = torch_transformer(model, norm)
     table = model.target.table.weight
@@ -125,16 +126,16 @@ def test_against_torch(norm: str) -> None:
         src_key_padding_mask=padding,
         memory_key_padding_mask=padding,
     )
-    got = model.hidden(laws.SOURCE, laws.SOURCE_LENGTHS, laws.TARGET, laws.TARGET_LENGTHS)
+    got = model.hidden(laws.SOURCE, laws.SOURCE_LENGTHS, laws.TARGET)
     torch.testing.assert_close(got, expected, atol=1e-10, rtol=1e-10)
-    logits = model(laws.SOURCE, laws.SOURCE_LENGTHS, laws.TARGET, laws.TARGET_LENGTHS)
+    logits = model(laws.SOURCE, laws.SOURCE_LENGTHS, laws.TARGET)
     torch.testing.assert_close(logits, expected @ table.T, atol=1e-10, rtol=1e-10)
 
 
 @pytest.mark.parametrize(("preset", "published", "within"), [("base", 65e6, 0.03), ("big", 213e6, 0.02)])
 def test_published_sizes(preset: str, published: float, within: float) -> None:
     with torch.device("meta"):
-        model = Transformer.preset(preset).build(37_000, 37_000)
+        model = Transformer.preset(preset).build(PAPER)
     width = model.output.in_features
     count = sum(weight.numel() for weight in model.parameters())
     block = 4 * (width * width + width) + 2 * width * 4 * width + 5 * width
@@ -148,9 +149,9 @@ def test_published_training_cost(preset: str, steps: int, published: float) -> N
     """The paper multiplies hours by the speed that its machines sustain; a third of that is arithmetic of the model."""
     tokens = steps * 25_000
     design = Transformer.preset(preset)
-    arithmetic = design.training_flops(tokens, tokens, 37_000, 37_000)
+    arithmetic = design.training_flops(tokens, tokens, PAPER)
     assert 0.25 < arithmetic / published < 0.5
-    spent = design.training_flops(tokens, tokens, 37_000, 37_000, utilization=1 / 3)
+    spent = design.training_flops(tokens, tokens, PAPER, utilization=1 / 3)
     assert 0.5 < spent / published < 2
 
 
@@ -160,7 +161,7 @@ def test_flops_are_counted_from_the_products() -> None:
     source = 2 * block + 2 * 2 * 16 * 16 + 2 * 2 * 16 * length
     target = 2 * (block + 2 * 16 * 16) + 16 * vocabulary + 2 * 3 * 16 * length
     expected = 6 * (1000 * source + 2000 * target)
-    assert design.training_flops(1000, 2000, 30, vocabulary, length=length) == expected
+    assert design.training_flops(1000, 2000, {"source": 30, "target": vocabulary}, length=length) == expected
 
 
 def test_the_names_of_the_attentions() -> None:
@@ -169,7 +170,7 @@ def test_the_names_of_the_attentions() -> None:
     selves = [f"{side}.layers.{at}.self_attention" for side in ("encoder", "decoder") for at in range(2)]
     assert sorted(attention_layers(model)) == sorted(crosses + selves)
     with record(model, "decoder.*.cross") as seen:
-        model(laws.SOURCE, laws.SOURCE_LENGTHS, laws.TARGET, laws.TARGET_LENGTHS)
+        model(laws.SOURCE, laws.SOURCE_LENGTHS, laws.TARGET)
     assert list(seen) == crosses
     weights = seen[crosses[1]][0]
     assert weights.shape == (3, 2, 5, 6)
@@ -188,11 +189,11 @@ def test_the_source_is_held_once_a_sentence() -> None:
 
 def test_which_matrices_are_one() -> None:
     for tie, matrices in (("none", 3), ("target", 2), ("all", 1)):
-        model = Transformer(**SMALL, tie=tie).build(20, 20)
+        model = Transformer(**SMALL, tie=tie).build(laws.SIZES)
         found = {model.source.table.weight, model.target.table.weight, model.output.weight}
         assert len(found) == matrices
     with pytest.raises(ConfigError, match=r"transformer.tie: 'all' .* have 20 and 30 entries; use 'target' or 'none'"):
-        Transformer(**SMALL).build(20, 30)
+        Transformer(**SMALL).build({"source": 20, "target": 30})
 
 
 def test_a_source_is_needed() -> None:

@@ -20,7 +20,7 @@ MODEL = {"name": "transformer", "encoder_layers": 1, "decoder_layers": 1, "width
 def some(**changes: object) -> Artifact:
     torch.manual_seed(3)
     settings = {name: value for name, value in MODEL.items() if name != "name"}
-    built = Transformer(**settings).build(9, 9)
+    built = Transformer(**settings).build({"source": 9, "target": 9})
     plain = Artifact(
         config={"model": MODEL, "decoding": {"beams": 4}, "languages": ["de", "en"]},
         vocabularies=(9, 9),

@@ -18,6 +18,7 @@ from regard.training.settings import TrainingSettings
 from regard.training.validation import Validation
 
 VOCABULARY = 12
+SIZES = {"source": VOCABULARY, "target": VOCABULARY}
 
 
 class Tiny(Model):
@@ -32,9 +33,7 @@ class Tiny(Model):
         self.output = nn.Linear(8, VOCABULARY)
         self.output.weight = self.embedding.weight
 
-    def hidden(
-        self, source: Tensor | None, source_lengths: Tensor | None, target: Tensor, target_lengths: Tensor
-    ) -> Tensor:
+    def hidden(self, source: Tensor | None, source_lengths: Tensor | None, target: Tensor) -> Tensor:
         last = self.embedding(target)
         read = torch.zeros_like(last) if source is None else self.embedding(source).mean(1, keepdim=True)
         joined = self.middle(torch.cat([read.expand_as(last), self.dropout(last)], -1))

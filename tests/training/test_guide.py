@@ -44,7 +44,7 @@ def guide(**changes: Any) -> Guide:
 
 def model(name: str) -> Model:
     torch.manual_seed(1)
-    built: Model = DESIGNS[name].build(VOCABULARY, VOCABULARY)
+    built: Model = DESIGNS[name].build(dict.fromkeys(DESIGNS[name].needs, VOCABULARY))
     return built
 
 
@@ -138,7 +138,7 @@ def test_which_layer_learns() -> None:
     with pytest.raises(ConfigError, match=r"training\.guide\.layer: unknown 'decoder'; .* are: decoder\.layers\.0"):
         guide(layer="decoder").layer_of(made)
     with pytest.raises(UsageError, match=r"training\.guide: the model has no attention over its source"):
-        guide().layer_of(Gpt(layers=1, width=8, heads=2).build(0, 9))
+        guide().layer_of(Gpt(layers=1, width=8, heads=2).build({"text": 9}))
     said = guide(heads=(1, 0), shift=0).alignment(made)
     heads = [["decoder.layers.0.cross", 1], ["decoder.layers.0.cross", 0]]
     assert said == {"heads": heads, "shift": 0, "measure": "guided"}
@@ -195,7 +195,7 @@ def agreement(made: Model, name: str, shift: int) -> float:
     """The share of target tokens whose row looks most at the linked source token."""
     item = batch(99)
     with torch.no_grad(), watch(made.eval(), {LAYERS[name]: [0]}) as seen:
-        made.hidden(item.source, item.source_lengths, item.target_in, item.target_lengths)
+        made.hidden(item.source, item.source_lengths, item.target_in)
     weights = torch.cat(seen[LAYERS[name]], 2)[:, 0, shift : LENGTH + shift]
     return (weights.argmax(-1) == torch.arange(LENGTH)).float().mean().item()
 

@@ -27,7 +27,7 @@ SMALL: dict[str, Any] = {"width": 8, "feedforward": 16, "heads": 2}
 def transformer(dropout: float) -> Model:
     torch.manual_seed(1)
     layers = {"encoder_layers": 1, "decoder_layers": 2}
-    return Transformer(**layers, **SMALL, dropout=dropout).build(examples.VOCABULARY, examples.VOCABULARY).train()
+    return Transformer(**layers, **SMALL, dropout=dropout).build(examples.SIZES).train()
 
 
 def gradients(model: Model, item: Any, lanes: int, seed: int = 5) -> tuple[list[torch.Tensor], list[float]]:
@@ -44,7 +44,7 @@ def test_the_gradient_is_that_of_the_whole_batch(kind: str, lanes: int) -> None:
     if kind == "text":
         text = torch.arange(90).remainder(8).add(4).numpy()
         item = Streams(text, StreamSettings(rows=4, length=7)).at(BatchPosition())
-        model = Gpt(**SMALL, layers=1, dropout=0.0).build(examples.VOCABULARY, examples.VOCABULARY).train()
+        model = Gpt(**SMALL, layers=1, dropout=0.0).build({"text": examples.VOCABULARY}).train()
     model.double()
     whole, shared = gradients(model, item, 1), gradients(model, item, lanes)
     assert shared[1] == pytest.approx(whole[1], rel=1e-12)

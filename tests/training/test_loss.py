@@ -13,7 +13,7 @@ from . import examples
 
 
 def reference(model: examples.Tiny, batch: Batch, smoothing: float) -> torch.Tensor:
-    logits = model(batch.source, batch.source_lengths, batch.target_in, batch.target_lengths)
+    logits = model(batch.source, batch.source_lengths, batch.target_in)
     return F.cross_entropy(
         logits.flatten(0, 1), batch.target_out.flatten(), ignore_index=0, reduction="sum", label_smoothing=smoothing
     )
@@ -51,14 +51,13 @@ def test_streams_are_read_without_a_source_and_without_empty_rows() -> None:
     seen = {}
 
     class Watching(examples.Tiny):
-        def hidden(self, source, source_lengths, target, target_lengths):  # type: ignore[no-untyped-def]
-            seen.update(source=source, lengths=target_lengths, rows=len(target))
-            return super().hidden(source, source_lengths, target, target_lengths)
+        def hidden(self, source, source_lengths, target):  # type: ignore[no-untyped-def]
+            seen.update(source=source, rows=len(target))
+            return super().hidden(source, source_lengths, target)
 
     hidden, targets = hidden_states(Watching(), window)
     assert seen["source"] is None
     assert seen["rows"] == 3
-    assert seen["lengths"].tolist() == [2, 2, 1]
     assert targets.tolist() == [4, 5, 6, 7, 8]
     assert len(hidden) == window.tokens == 5
 

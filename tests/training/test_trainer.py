@@ -261,7 +261,7 @@ def by_hand(steps: int, accumulate: int, clip: float) -> dict[str, torch.Tensor]
             position = position.next(7)
         loss = torch.zeros(())
         for one in batches:
-            logits = model(one.source, one.source_lengths, one.target_in, one.target_lengths)
+            logits = model(one.source, one.source_lengths, one.target_in)
             loss = loss + F.cross_entropy(
                 logits.flatten(0, 1), one.target_out.flatten(), ignore_index=0, reduction="sum", label_smoothing=0.1
             )
@@ -417,7 +417,7 @@ def test_another_number_of_threads_is_noted(tmp_path: Path) -> None:
 def test_a_transformer_learns_to_repeat(tmp_path: Path) -> None:
     sizes = {"encoder_layers": 1, "decoder_layers": 1, "width": 16, "feedforward": 32, "heads": 2}
     torch.manual_seed(0)
-    model = Transformer(**sizes, dropout=0.1).build(examples.VOCABULARY, examples.VOCABULARY)
+    model = Transformer(**sizes, dropout=0.1).build(examples.SIZES)
     validate = Validation([examples.batch(99, 0)])
     artifact = Artifact(config={"model": {"name": "transformer"} | sizes}, vocabularies=(12, 12))
     chosen, folder = examples.settings(metric="loss", average=2), examples.run_folder(tmp_path)
@@ -434,7 +434,7 @@ def test_a_language_model_learns_from_streams(tmp_path: Path) -> None:
     text = np.tile(np.array([4, 5, 6, 7, 8, 3]), 40)
     streams = Streams(text, StreamSettings(rows=7, length=8))
     torch.manual_seed(0)
-    model = Gpt(layers=1, width=16, heads=2, dropout=0.0).build(0, examples.VOCABULARY)
+    model = Gpt(layers=1, width=16, heads=2, dropout=0.0).build({"text": examples.VOCABULARY})
     validate = Validation([streams.at(BatchPosition(index=index)) for index in range(len(streams))])
     chosen = examples.settings(metric="perplexity", steps=24)
     Trainer(model, streams, chosen, examples.run_folder(tmp_path), validate=validate).run()

@@ -32,7 +32,7 @@ def force(models: Sequence[Model], source: Sequence[int], target: Sequence[int])
     not look at single source tokens, because its memory blends them, is left out.
     """
     batch = collate([np.array(source)], [np.array(target)]).to(next(models[0].parameters()).device)
-    given = (batch.source, batch.source_lengths, batch.target_in, batch.target_lengths)
+    given = (batch.source, batch.source_lengths, batch.target_in)
     layers: dict[str, Tensor] = {}
     distributions = []
     with evaluating(models):

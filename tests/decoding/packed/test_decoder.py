@@ -26,11 +26,15 @@ LENGTHS = torch.tensor([5, 2, 7, 1])
 
 
 def transformer(**changes: Any) -> Model:
-    return Transformer(encoder_layers=2, decoder_layers=3, **SMALL, **changes).build(VOCABULARY, VOCABULARY).eval()
+    return (
+        Transformer(encoder_layers=2, decoder_layers=3, **SMALL, **changes)
+        .build(dict.fromkeys(("source", "target"), VOCABULARY))
+        .eval()
+    )
 
 
 def gpt(**changes: Any) -> Model:
-    return Gpt(layers=2, **SMALL, **changes).build(0, VOCABULARY).eval()
+    return Gpt(layers=2, **SMALL, **changes).build({"text": VOCABULARY}).eval()
 
 
 def start(model: Any, source: torch.Tensor) -> Any:
@@ -137,7 +141,7 @@ def test_a_model_of_other_parts_steps_by_itself(changes: dict[str, Any]) -> None
 
 
 def test_so_does_another_kind_of_model_and_every_model_when_packing_is_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    other = RnnLm().build(0, VOCABULARY)
+    other = RnnLm().build({"text": VOCABULARY})
     assert packed(other) is other
     model = transformer()
     monkeypatch.setattr(packing, "PACK", False)

@@ -20,7 +20,11 @@ def test_attend_is_the_formula() -> None:
 
 @torch.inference_mode()
 def test_an_encoder_layer_is_its_block() -> None:
-    model = Transformer(encoder_layers=1, decoder_layers=1, width=16, heads=2, feedforward=24).build(30, 30).eval()
+    model = (
+        Transformer(encoder_layers=1, decoder_layers=1, width=16, heads=2, feedforward=24)
+        .build({"source": 30, "target": 30})
+        .eval()
+    )
     block, x = model.encoder.blocks[0], torch.randn(2, 5, 16)
     layer = PackedLayer(block)
     made = layer.feed(layer.read_all(x.flatten(0, 1), torch.zeros(2, 1, 1, 5)))

@@ -32,7 +32,7 @@ DESIGNS = {
 def translator(design: Seq2seq | Transformer = TRANSFORMER, kind: str = "word", **settings: object) -> Translator:
     subwords = train(TEXTS, SubwordSettings(kind=kind, min_count=1))
     size = len(subwords)
-    model = design.build(size, size).eval()
+    model = design.build(dict.fromkeys(design.needs, size)).eval()
     return Translator(model, subwords, subwords, Beam(size=3, max_length=6), **settings)  # type: ignore[arg-type]
 
 
@@ -168,7 +168,7 @@ def test_a_model_without_attention_still_has_alternatives_and_a_path() -> None:
 def test_an_ensemble_is_told_with_the_layers_of_all_its_models() -> None:
     one = translator()
     torch.manual_seed(1)
-    two = TRANSFORMER.build(len(one.target), len(one.target)).eval()
+    two = TRANSFORMER.build(dict.fromkeys(TRANSFORMER.needs, len(one.target))).eval()
     model = Translator([one.models[0], two], one.source, one.target, Beam(size=2, max_length=6))
     [part] = explain(model, TEXTS[0]).parts
     names = [layer.name for layer in part.layers]

@@ -15,7 +15,7 @@ SOURCE, TARGET = [5, 6, 7, EOS], [8, 5, EOS]
 
 @pytest.mark.parametrize("name", DESIGNS)
 def test_every_place_has_a_distribution_that_agrees_with_the_score(name: str) -> None:
-    model = DESIGNS[name].build(12, 12)
+    model = DESIGNS[name].build({"source": 12, "target": 12})
     seen = force([model], SOURCE, TARGET)
     assert seen.log_probabilities.shape == (3, 12)
     torch.testing.assert_close(seen.log_probabilities.exp().sum(1), torch.ones(3))
@@ -28,7 +28,7 @@ def test_every_place_has_a_distribution_that_agrees_with_the_score(name: str) ->
 
 
 def test_a_model_without_attention_has_no_layers() -> None:
-    assert force([Seq2seq(width=8, attention=None).build(12, 12)], SOURCE, TARGET).layers == {}
+    assert force([Seq2seq(width=8, attention=None).build({"source": 12, "target": 12})], SOURCE, TARGET).layers == {}
 
 
 def test_entropy_counts_bits() -> None:

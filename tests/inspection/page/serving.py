@@ -26,7 +26,7 @@ def model(design: Transformer | Seq2seq | None = None, kind: str = "word") -> Tr
     """Untrained: what it says makes no sense, but it says it with attention."""
     design = design or Transformer(width=8, heads=2, feedforward=8, encoder_layers=1, decoder_layers=3)
     subwords = train(TEXTS, SubwordSettings(kind=kind, min_count=1))
-    built = design.build(len(subwords), len(subwords)).eval()
+    built = design.build(dict.fromkeys(design.needs, len(subwords))).eval()
     return Translator(built, subwords, subwords, Beam(size=3, max_length=5, no_repeat_ngram=1))
 
 

@@ -18,7 +18,9 @@ needs_onednn = pytest.mark.skipif(
 @pytest.mark.parametrize("name", PRECISIONS)
 def test_large_maps_are_replaced_and_shared_weights_stay_shared(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(precision, "LEAST", 16 * 40)
-    model = Transformer(encoder_layers=1, decoder_layers=1, width=16, heads=2, feedforward=20).build(40, 40)
+    model = Transformer(encoder_layers=1, decoder_layers=1, width=16, heads=2, feedforward=20).build(
+        {"source": 40, "target": 40}
+    )
     before = {key: weight.clone() for key, weight in model.state_dict().items()}
     assert in_precision(model, name) is model
     assert [key for key, part in model.named_modules() if isinstance(part, PRECISIONS[name])] == [

@@ -21,7 +21,7 @@ def by_singular_values(x: Tensor) -> Tensor:
 
 def transformer() -> nn.Module:
     chosen = Transformer.preset("tiny", width=16, heads=2, feedforward=32, encoder_layers=1, decoder_layers=1)
-    return chosen.build(20, 20)
+    return chosen.build({"source": 20, "target": 20})
 
 
 def test_it_follows_its_formula() -> None:
@@ -105,7 +105,7 @@ def test_embeddings_output_and_vectors_are_left_to_adam() -> None:
 
 
 def test_the_gates_of_a_recurrent_network_are_turned_one_by_one() -> None:
-    net = Seq2seq.preset("luong", width=8).build(20, 20)
+    net = Seq2seq.preset("luong", width=8).build({"source": 20, "target": 20})
     lstm = next(part for part in net.modules() if isinstance(part, nn.LSTM))
     rows = dict(maps_inside(net))
     assert [list(rows[weight]) for name, weight in lstm.named_parameters() if name.startswith("weight_hh")] == [
