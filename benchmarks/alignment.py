@@ -129,7 +129,7 @@ def eflomal_rows(work: Path, name: str, letters: int, gold: list[Gold]) -> Rows:
     kept = work / f"{name}.json"
     if not kept.exists():
         before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
-        both = eflomal.align(zip(*(_text(work, side) for side in SIDES), strict=True), letters)
+        both = eflomal.align_pairs(zip(*(_text(work, side) for side in SIDES), strict=True), letters)
         for direction, links in zip(DIRECTIONS, both, strict=True):
             _write(work / f"{name}.{direction}", map(to_pharaoh, links))
         kept.write_text(json.dumps({"seconds": resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before}))

@@ -24,7 +24,7 @@ LETTERS = 4
 """of each word that are looked at in little text: a stem that needs no dictionary"""
 
 
-def align(pairs: Iterable[tuple[str, str]], letters: int | None = None) -> tuple[list[Links], list[Links]]:
+def align_pairs(pairs: Iterable[tuple[str, str]], letters: int | None = None) -> tuple[list[Links], list[Links]]:
     """The links of each pair: those that give each target word at most one source word, then the reverse.
 
     The words are what white space separates; eflomal itself does not tell capital letters from small ones. Words with
@@ -50,7 +50,7 @@ def eflomal_links(corpus: Corpus, path: Path, symmetrize: Callable[[Links, Links
         return path
     counts = Counts()
     pairs = list(corpus.pairs(counts))
-    forward, reverse = align((pair.source, pair.target) for pair in pairs)
+    forward, reverse = align_pairs((pair.source, pair.target) for pair in pairs)
     lines = [""] * counts.read
     for pair, ahead, back in zip(pairs, forward, reverse, strict=True):
         lines[pair.line - 1] = to_pharaoh(symmetrize(ahead, back))

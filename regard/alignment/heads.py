@@ -19,7 +19,7 @@ from regard.alignment.head_choice import HeadChoice, source_attentions
 from regard.alignment.lexical import lexical_links
 from regard.alignment.word_weights import Grain, Weights, linked, make_pairs, word_weights
 from regard.base.errors import UsageError
-from regard.data.links import Gold, Point
+from regard.data.links import Gold, LinkPoint
 from regard.data.subwords.tokenizer import words
 from regard.decoding.translator import Pair, Translator
 from regard.models.model import Model
@@ -160,7 +160,7 @@ def _by_gold(pointers: Pointers, rows: Sequence[Row], gold: Sequence[Gold]) -> l
     return scores
 
 
-def _keys(points: Sequence[frozenset[Point]], rows: Sequence[Row], total: int) -> Pointers:
+def _keys(points: Sequence[frozenset[LinkPoint]], rows: Sequence[Row], total: int) -> Pointers:
     """Links as one number each: source word times the count of all target words, plus target word."""
     keys, source_start, target_start = [], 0, 0
     for own, (source, target) in zip(points, rows, strict=True):

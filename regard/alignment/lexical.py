@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.data.links import Gold, Point
+from regard.data.links import Gold, LinkPoint
 
 _ROUNDS = 5
 _DIAGONAL = 4.0
@@ -117,6 +117,6 @@ def _by_sentence(
     return found
 
 
-def _points(grid: NDArray[np.bool_]) -> frozenset[Point]:
+def _points(grid: NDArray[np.bool_]) -> frozenset[LinkPoint]:
     sources, targets = np.nonzero(grid)
     return frozenset(zip(sources.tolist(), targets.tolist(), strict=True))

@@ -25,10 +25,10 @@ KeepOption = Annotated[
     str | None,
     typer.Option("--keep", help="With --markup, what is kept: url,email,braces,percent unless set; or number too."),
 ]
-Translate = Callable[[list[str]], Sequence[Any]]
+_Translate = Callable[[list[str]], Sequence[Any]]
 
 
-def keeping(markup: Markup | None, keep: str | None, translate: Translate, **others: Any) -> Translate:
+def keeping(markup: Markup | None, keep: str | None, translate: _Translate, **others: Any) -> _Translate:
     """The same translating with markup kept; HTML is a document for each text. `others` are options that do not fit."""
     from regard.base.errors import UsageError
     from regard.decoding.translator import Translation

@@ -19,7 +19,7 @@ from regard.data.pairs import collate
 from regard.data.plan import BatchPlan, BatchPosition, BatchSettings
 from regard.data.store import Store, build_store
 from regard.data.subwords.formats import load_subwords
-from regard.data.subwords.learn import train, train_pair
+from regard.data.subwords.learn import learn_subwords, train_pair
 from regard.data.subwords.resegment import Resegment
 from regard.data.subwords.tokenizer import SubwordPair, Subwords
 from regard.data.windows import Streams
@@ -113,7 +113,7 @@ def find_subwords(choice: SubwordChoice, corpus: Corpus, kept: Path, data: Path)
             raise ConfigError(f"subwords.load: at most {corpus.sides} files fit this corpus, not {len(loaded)}")
         subwords = SubwordPair(loaded[0], loaded[-1]) if both else loaded[0]
     else:
-        subwords = train_pair(corpus, choice) if both else train(Texts(corpus, (0,), choice.lines), choice)
+        subwords = train_pair(corpus, choice) if both else learn_subwords(Texts(corpus, (0,), choice.lines), choice)
     write_text(kept, subwords.to_json())
     return subwords
 

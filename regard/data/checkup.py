@@ -15,7 +15,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.data.corpus import Corpus, Counts, Pair
+from regard.data.corpus import Corpus, Counts, SentencePair
 
 _SHOWN = 5
 _SAMPLE = 200_000
@@ -66,7 +66,7 @@ def check_corpus(train: Corpus, held_out: dict[str, Corpus]) -> Checkup:
 class _Seen:
     """Hashes of all lines that were read, 20 bytes a pair."""
 
-    def __init__(self, pairs: Iterable[Pair]) -> None:
+    def __init__(self, pairs: Iterable[SentencePair]) -> None:
         sources, targets, lines = array("Q"), array("Q"), array("I")
         for pair in pairs:
             sources.append(_hash(pair.source))
@@ -104,7 +104,7 @@ def _leaks(name: str, corpus: Corpus, seen: _Seen) -> Finding:
     return leak
 
 
-def _copies(sample: list[Pair]) -> Finding:
+def _copies(sample: list[SentencePair]) -> Finding:
     copies = Finding("pairs have the same text on both sides", "untranslated lines teach the model to copy")
     for pair in sample:
         if pair.source.casefold() == pair.target.casefold() and sum(map(str.isalpha, pair.source)) > 3:
@@ -112,7 +112,7 @@ def _copies(sample: list[Pair]) -> Finding:
     return copies
 
 
-def _odd_lengths(sample: list[Pair]) -> Finding:
+def _odd_lengths(sample: list[SentencePair]) -> Finding:
     odd = Finding("pairs have very unequal lengths", "often a wrong alignment of lines; look, and drop the wrong ones")
     ratios = [math.log((len(pair.target) + 5) / (len(pair.source) + 5)) for pair in sample]
     if len(ratios) < 10:
@@ -125,7 +125,7 @@ def _odd_lengths(sample: list[Pair]) -> Finding:
     return odd
 
 
-def _wrong_language(sample: list[Pair]) -> list[Finding]:
+def _wrong_language(sample: list[SentencePair]) -> list[Finding]:
     """Lines whose letters look more like the other side's, or like neither side's."""
     texts = [pair.source for pair in sample], [pair.target for pair in sample]
     models = [_Trigrams(side) for side in texts]

@@ -27,7 +27,7 @@ _SUFFIXES: dict[str, Format] = {".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "js
 _SIDES = ("source", "target")
 
 
-class Pair(NamedTuple):
+class SentencePair(NamedTuple):
     """A sentence and its translation, with the number of their line, from 1."""
 
     source: str
@@ -90,12 +90,12 @@ class Corpus:
         """Two for translation, one for a language model."""
         return {"text": len(self.files), "tsv": 2, "jsonl": len(self.keys)}[self.format]
 
-    def pairs(self, counts: Counts | None = None) -> Iterator[Pair]:
+    def pairs(self, counts: Counts | None = None) -> Iterator[SentencePair]:
         """The pairs in order; `counts` is filled in on the way."""
         if self.sides != 2:
             raise ConfigError(f"{self.files[0]}: pairs need a source and a target, but this corpus has one side")
         for number, (source, target) in self._checked(counts or Counts()):
-            yield Pair(source, target, number)
+            yield SentencePair(source, target, number)
 
     def lines(self, counts: Counts | None = None) -> Iterator[Line]:
         """The lines of a one-sided corpus in order; `counts` is filled in on the way."""

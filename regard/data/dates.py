@@ -20,7 +20,7 @@ from regard.base.errors import ConfigError, RegardError, check_at_least
 from regard.base.files import write_text
 from regard.data.links import Gold
 
-LANGUAGES = tuple(
+DATE_LANGUAGES = tuple(
     "af bg bn ca cs cy da de el en en_GB es et eu fi fr ga gl he hi hr hu hy id is it ja ka kk ko lt lv mk ms nb nl "
     "pl pt ro ru sk sl sq sr sv sw ta th tr uk ur uz vi zh".split()
 )
@@ -44,7 +44,7 @@ class WrittenDate(NamedTuple):
 class DateSettings:
     """Which dates are written, and how many."""
 
-    languages: tuple[str, ...] = LANGUAGES
+    languages: tuple[str, ...] = DATE_LANGUAGES
     first: date = date(1950, 1, 1)
     last: date = date(2049, 12, 31)
     train: int = 40_000

@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 
 from regard.base.errors import RegardError
 from regard.base.files import digest, read_lines
-from regard.data.corpus import Corpus, Counts, Pair
+from regard.data.corpus import Corpus, Counts, SentencePair
 from regard.data.links import parse_links
 from regard.data.store import RowWriter, Tokens, read_key, replace_folder, whole_key, write_key
 from regard.data.subwords.tokenizer import MARK, SubwordPair, Subwords, words
 
-Unit = Literal["word", "character"]
+LinkUnit = Literal["word", "character"]
 _NAME, _DTYPE, _LINES = "links", "<u4", 8_192
 
 
@@ -42,7 +42,7 @@ class LinkStore:
 
 
 def build_links(
-    folder: str | Path, links: str | Path, corpus: Corpus, subwords: SubwordPair, unit: Unit = "word"
+    folder: str | Path, links: str | Path, corpus: Corpus, subwords: SubwordPair, unit: LinkUnit = "word"
 ) -> LinkStore:
     """The token links of a corpus in `folder`: opened if they are there and still true, otherwise made anew."""
     folder, links = Path(folder), Path(links)
@@ -59,7 +59,9 @@ def _open(folder: Path) -> LinkStore:
     return LinkStore(Tokens(folder, _NAME, _DTYPE))
 
 
-def _write(folder: Path, links: Path, corpus: Corpus, subwords: SubwordPair, unit: Unit, made_from: list[Any]) -> None:
+def _write(
+    folder: Path, links: Path, corpus: Corpus, subwords: SubwordPair, unit: LinkUnit, made_from: list[Any]
+) -> None:
     rows = token_links(links, corpus, subwords, unit)
     with ExitStack() as files:
         writer = RowWriter(files, folder, _NAME, _DTYPE)
@@ -70,7 +72,7 @@ def _write(folder: Path, links: Path, corpus: Corpus, subwords: SubwordPair, uni
 
 
 def token_links(
-    links: Path, corpus: Corpus, subwords: SubwordPair, unit: Unit = "word"
+    links: Path, corpus: Corpus, subwords: SubwordPair, unit: LinkUnit = "word"
 ) -> Iterator[list[tuple[int, int]]]:
     """The (target token, source token) that are linked in each pair that a corpus keeps."""
     counts = Counts()
@@ -90,7 +92,7 @@ def token_links(
         )
 
 
-def _linked(line: str, pair: Pair, subwords: SubwordPair, unit: Unit, where: str) -> list[tuple[int, int]]:
+def _linked(line: str, pair: SentencePair, subwords: SubwordPair, unit: LinkUnit, where: str) -> list[tuple[int, int]]:
     wanted = parse_links(line, where)
     if not wanted:
         return []
@@ -108,7 +110,7 @@ def _linked(line: str, pair: Pair, subwords: SubwordPair, unit: Unit, where: str
     return sorted(found)
 
 
-def _tokens_of_units(text: str, subwords: Subwords, unit: Unit) -> list[list[int]]:
+def _tokens_of_units(text: str, subwords: Subwords, unit: LinkUnit) -> list[list[int]]:
     """The numbers of the tokens that each word or character of a text became."""
     pieces = subwords.encode_with_offsets(text)
     units: list[list[int]] = [[] for _ in (words(text) if unit == "word" else text)]

@@ -17,7 +17,7 @@ from regard.base.files import read_lines
 _LINK = re.compile(r"(\d+)([-?])(\d+)")
 _NEIGHBORS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
 
-Point = tuple[int, int]
+LinkPoint = tuple[int, int]
 """the numbers of a source word and a target word"""
 
 
@@ -29,14 +29,14 @@ class Link(NamedTuple):
     confidence: float = 1.0
 
     @property
-    def point(self) -> Point:
+    def point(self) -> LinkPoint:
         """The two words alone."""
         return self.source, self.target
 
 
 Links = tuple[Link, ...]
 Symmetrization = Callable[[Links, Links], Links]
-Sizes = Sequence[tuple[int, int]]
+_Sizes = Sequence[tuple[int, int]]
 """how many source words and target words each sentence pair has"""
 
 
@@ -44,8 +44,8 @@ Sizes = Sequence[tuple[int, int]]
 class Gold:
     """What people linked in one sentence pair; sure links are possible ones too."""
 
-    sure: frozenset[Point]
-    possible: frozenset[Point]
+    sure: frozenset[LinkPoint]
+    possible: frozenset[LinkPoint]
 
 
 @dataclass(frozen=True)
@@ -99,7 +99,7 @@ def parse_links(line: str, where: str = "links") -> Links:
     return tuple(Link(*point) for point in _in_order(parse_gold(line, where).possible))
 
 
-def read_gold(path: str | Path, sizes: Sizes | None = None) -> list[Gold]:
+def read_gold(path: str | Path, sizes: _Sizes | None = None) -> list[Gold]:
     """The links of each line; where the sizes of the sentence pairs are given, they must fit these."""
     read = []
     for number, line in enumerate(read_lines(path), start=1):
@@ -114,7 +114,7 @@ def read_gold(path: str | Path, sizes: Sizes | None = None) -> list[Gold]:
     return read
 
 
-def read_links(path: str | Path, sizes: Sizes | None = None) -> list[Links]:
+def read_links(path: str | Path, sizes: _Sizes | None = None) -> list[Links]:
     """As `read_gold`, without the difference of sure and possible."""
     return [tuple(Link(*point) for point in _in_order(gold.possible)) for gold in read_gold(path, sizes)]
 
@@ -145,14 +145,14 @@ def grow_diag_final_and(forward: Links, backward: Links) -> Links:
     points, either = ahead & back, ahead | back
     sources, targets = {source for source, _ in points}, {target for _, target in points}
 
-    def add(point: Point) -> None:
+    def add(point: LinkPoint) -> None:
         points.add(point)
         sources.add(point[0])
         targets.add(point[1])
 
     visiting = [(target, source) for source, target in points]
     while visiting:
-        later: list[Point] = []
+        later: list[LinkPoint] = []
         heapify(visiting)
         while visiting:
             here = heappop(visiting)
@@ -179,23 +179,23 @@ SYMMETRIZATIONS: Mapping[str, Symmetrization] = {
 }
 
 
-def _supported(points: Iterable[Point], forward: Links, backward: Links) -> Links:
+def _supported(points: Iterable[LinkPoint], forward: Links, backward: Links) -> Links:
     """Links whose confidence is the mean of those of the directions that have them."""
-    sure: dict[Point, list[float]] = {}
+    sure: dict[LinkPoint, list[float]] = {}
     for link in (*forward, *backward):
         sure.setdefault(link.point, []).append(link.confidence)
     return tuple(Link(*point, sum(sure[point]) / len(sure[point])) for point in _in_order(points))
 
 
-def _in_order(points: Iterable[Point]) -> list[Point]:
+def _in_order(points: Iterable[LinkPoint]) -> list[LinkPoint]:
     return sorted(points, key=lambda point: (point[1], point[0]))
 
 
-def _place(link: Link) -> Point:
+def _place(link: Link) -> LinkPoint:
     return link.target, link.source
 
 
-def _check_inside(points: Iterable[Point], size: tuple[int, int], where: str) -> None:
+def _check_inside(points: Iterable[LinkPoint], size: tuple[int, int], where: str) -> None:
     for source, target in points:
         for side, at, words in (("source", source, size[0]), ("target", target, size[1])):
             if at >= words:

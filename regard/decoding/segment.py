@@ -27,7 +27,7 @@ _CLAUSES = (
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]")
 
 
-def split(text: str, longest: int, measure: Measure) -> list[str]:
+def split_text(text: str, longest: int, measure: Measure) -> list[str]:
     """The text in parts of at most `longest` tokens, as `measure` counts them; joined with nothing lost but spaces."""
     if longest < 1:
         raise UsageError(f"split: a part must be allowed at least 1 token, not {longest}")

@@ -37,7 +37,7 @@ class Pair(NamedTuple):
     target_ids: tuple[int, ...]
 
 
-Aligner = Callable[[list[Pair]], Sequence[Links]]
+PairAligner = Callable[[list[Pair]], Sequence[Links]]
 
 
 @dataclass(frozen=True)
@@ -103,7 +103,7 @@ class Translator:
         *,
         max_source: int | None = None,
         batch_tokens: int = 2048,
-        aligner: Aligner | None = None,
+        aligner: PairAligner | None = None,
         alignment: Mapping[str, Any] | None = None,
         workers: int | None = None,
         shortlist: Shortlist | None = None,
@@ -174,7 +174,7 @@ class Translator:
             if self.max_source is None or len(ids) < self.max_source:
                 parts += [_Part(line, text, tuple(ids), start)] if ids else []
                 continue
-            cut = segment.split(text, self.max_source - 1, lambda piece: len(self.source.encode(piece)))
+            cut = segment.split_text(text, self.max_source - 1, lambda piece: len(self.source.encode(piece)))
             for piece, piece_ids in zip(cut, self.source.encode_batch(cut), strict=True):
                 parts.append(_Part(line, piece, tuple(piece_ids), start))
                 start = ()

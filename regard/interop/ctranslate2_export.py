@@ -20,7 +20,7 @@ from regard.interop.ctranslate2_spec import (
 from regard.interop.export_folder import making, write_manifest
 from regard.runs.artifact import load_artifact
 
-FORMAT = "ctranslate2"
+CTRANSLATE2 = "ctranslate2"
 SHORTLIST = "vmap.txt"
 """CTranslate2's name for it; a line has a source token, a tab, and its translations with spaces between them"""
 QUANTIZATIONS = (
@@ -64,7 +64,7 @@ def export_ctranslate2(
             "attention": None if aligned is None else aligned._asdict(),
             "shortlist": digest(folder / SHORTLIST) if (folder / SHORTLIST).exists() else None,
         }
-        write_manifest(folder, FORMAT, artifact, digest(file), **details)
+        write_manifest(folder, CTRANSLATE2, artifact, digest(file), **details)
     return Path(out)
 
 

@@ -26,8 +26,8 @@ from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategies.greedy import Greedy
 from regard.decoding.strategy import Strategy, check_numbers, check_prefix
 
-END = SPECIALS[EOS]
-Tokens = tuple[str, ...]
+_END = SPECIALS[EOS]
+_Tokens = tuple[str, ...]
 _NONE = 1e-9
 """no length penalty; at 0 itself CTranslate2 stops as soon as the best has ended, and the n-best would be others"""
 
@@ -36,8 +36,8 @@ _NONE = 1e-9
 class Request:
     """One text to translate: its tokens without `</s>`, and what its output must be."""
 
-    source: Tokens
-    prefix: Tokens
+    source: _Tokens
+    prefix: _Tokens
     least: int
     most: int
     """how many tokens come before `</s>`, the prefix counted"""
@@ -124,14 +124,14 @@ class Searcher:
             found |= {at: one[: beam.n_best] for at, one in zip(members, cut, strict=True)}
         return check_numbers([found[at] for at in range(len(requests))])
 
-    def score(self, sources: Sequence[Tokens], targets: Sequence[Tokens]) -> list[tuple[float, ...]]:
+    def score(self, sources: Sequence[_Tokens], targets: Sequence[_Tokens]) -> list[tuple[float, ...]]:
         """The log-probability of each target token and of the `</s>` after them."""
         results = self.engine.score_batch(
             [list(source) for source in sources], [list(target) for target in targets], **self._batches
         )
         return [tuple(result.log_probs) for result in results]
 
-    def attention(self, sources: Sequence[Tokens], targets: Sequence[Tokens]) -> list[list[list[float]]]:
+    def attention(self, sources: Sequence[_Tokens], targets: Sequence[_Tokens]) -> list[list[list[float]]]:
         """Where the exported heads look when led through each target: a row for each token and one for the next."""
         rows: dict[int, list[list[float]]] = {}
         lengths: dict[int, list[int]] = {}
@@ -192,7 +192,7 @@ class Searcher:
     ) -> list[list[Hypothesis] | None]:
         """Each request's outputs; None where one did not end within the request's own limit."""
         fits = [
-            all(tokens[-1:] == [END] and len(tokens) - 1 <= request.most for tokens, _ in own)
+            all(tokens[-1:] == [_END] and len(tokens) - 1 <= request.most for tokens, _ in own)
             for request, own in zip(requests, outputs, strict=True)
         ]
         if again:
@@ -210,7 +210,7 @@ class Searcher:
         return Hypothesis(ids, rank * (len(ids) + 1) ** beam.length_penalty, (), rank)
 
     def _scored(
-        self, requests: Sequence[Request], rows: Sequence[Sequence[Tokens]], beam: Beam
+        self, requests: Sequence[Request], rows: Sequence[Sequence[_Tokens]], beam: Beam
     ) -> list[list[Hypothesis]]:
         """The outputs with what the model thinks of each token, ranked by it."""
         sources = [request.source for request, own in zip(requests, rows, strict=True) for _ in own]
@@ -233,5 +233,5 @@ def _collect(started: Sequence[Any]) -> list[list[tuple[list[str], float]]]:
     return [list(zip(result.hypotheses, result.scores, strict=True)) for result in results]
 
 
-def _without_end(tokens: Sequence[str]) -> Tokens:
-    return tuple(tokens[:-1] if tokens and tokens[-1] == END else tokens)
+def _without_end(tokens: Sequence[str]) -> _Tokens:
+    return tuple(tokens[:-1] if tokens and tokens[-1] == _END else tokens)

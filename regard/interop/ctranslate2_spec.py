@@ -64,7 +64,7 @@ def check_expressible(design: Any, where: str) -> Transformer:
     return design
 
 
-class Heads(NamedTuple):
+class LayerHeads(NamedTuple):
     """Heads of one decoder layer, by their numbers, whose mean CTranslate2 gives as its attention."""
 
     layer: int
@@ -73,23 +73,25 @@ class Heads(NamedTuple):
     """1: a target token is where the model looked once it had read the token"""
 
 
-def alignment_heads(design: Transformer, extras: Mapping[str, Any]) -> Heads | None:
+def alignment_heads(design: Transformer, extras: Mapping[str, Any]) -> LayerHeads | None:
     """The heads that the model file names, else all of the last layer but one; None if they are in several layers."""
     alignment = extras.get("alignment")
     if not alignment:
-        return Heads(max(0, design.decoder_layers - 2), tuple(range(design.heads)))
+        return LayerHeads(max(0, design.decoder_layers - 2), tuple(range(design.heads)))
     layers = {str(name) for name, _ in alignment["heads"]}
     parts = layers.pop().split(".") if len(layers) == 1 else []
     if len(parts) != 4 or (parts[0], parts[1], parts[3]) != ("decoder", "layers", "cross"):
         return None
-    return Heads(int(parts[2]), tuple(dict.fromkeys(int(head) for _, head in alignment["heads"])), alignment["shift"])
+    return LayerHeads(
+        int(parts[2]), tuple(dict.fromkeys(int(head) for _, head in alignment["heads"])), alignment["shift"]
+    )
 
 
 def transformer_spec(
     model: Model,
     design: Transformer,
     vocabularies: tuple[Sequence[str], Sequence[str]],
-    aligned: Heads | None = None,
+    aligned: LayerHeads | None = None,
     room: int = ROOM,
 ) -> Any:
     """The model as a `ctranslate2.specs.TransformerSpec`, filled; `aligned` as `alignment_heads` gives it."""
@@ -132,7 +134,7 @@ def _embed(table: Any, side: Any, embedding: Embedding, room: int) -> None:
         side.position_encodings.encodings = np.zeros((room, width), dtype=np.float32)
 
 
-def _stack(spec: Any, stack: Stack, aligned: Heads | None) -> None:
+def _stack(spec: Any, stack: Stack, aligned: LayerHeads | None) -> None:
     for at, (layer, block) in enumerate(zip(spec.layer, stack.blocks, strict=True)):
         first = aligned.heads if aligned is not None and aligned.layer == at else ()
         _block(layer, block, first)

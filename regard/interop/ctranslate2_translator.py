@@ -19,7 +19,7 @@ from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.loading import model_file, strategy_of, subwords_of
 from regard.decoding.strategy import Strategy
 from regard.decoding.translator import Pair, Translator
-from regard.interop.ctranslate2_export import FORMAT, SHORTLIST, export_ctranslate2, model_pieces
+from regard.interop.ctranslate2_export import CTRANSLATE2, SHORTLIST, export_ctranslate2, model_pieces
 from regard.interop.ctranslate2_search import Searcher, make_requests
 from regard.interop.ctranslate2_spec import library
 from regard.interop.export_folder import MANIFEST, read_manifest, read_tokenizers
@@ -48,7 +48,7 @@ class CTranslate2Translator(Translator):
         token_scores: bool = False,
         shortlist: bool = False,
     ) -> None:
-        manifest = read_manifest(folder, FORMAT)
+        manifest = read_manifest(folder, CTRANSLATE2)
         texts = read_tokenizers(folder, manifest)
         config, sizes, extras = manifest.config, manifest.vocabularies, manifest.extras
         artifact = Artifact(config=config, vocabularies=sizes, tokenizers=texts, extras=extras, name=str(folder))
@@ -148,7 +148,7 @@ def _export_of(model: Path, tell: Any) -> Path:
     quantization = "float32"
     for folder in (beside, cached):
         if (folder / MANIFEST).is_file():
-            manifest = read_manifest(folder, FORMAT)
+            manifest = read_manifest(folder, CTRANSLATE2)
             if manifest.made_from == made_from:
                 return folder
             quantization = manifest.details["quantization"]

@@ -19,8 +19,8 @@ from regard.interop.onnx_graphs import Axes, Graph, make_graphs
 from regard.interop.onnx_tracing import OPSET, libraries, trace
 from regard.runs.artifact import load_artifact
 
-FORMAT = "onnx"
-WEIGHTS = "weights.bin"
+ONNX = "onnx"
+WEIGHTS_FILE = "weights.bin"
 TOLERANCE = 1e-4
 _SMALL = 1024
 """bytes of a tensor that may as well stay inside its graph"""
@@ -36,10 +36,10 @@ def export_onnx(model: str | Path, out: str | Path, *, force: bool = False) -> P
     artifact = load_artifact(file)
     graphs = make_graphs(artifact.model(), str(file))
     with making(out, force=force) as folder:
-        with (folder / WEIGHTS).open("wb") as weights:
+        with (folder / WEIGHTS_FILE).open("wb") as weights:
             places: dict[bytes, tuple[int, int]] = {}
             for graph in graphs:
-                traced = trace(graph, examples(graph, artifact.vocabularies, *_TRIED[0]))
+                traced = trace(graph, example_inputs(graph, artifact.vocabularies, *_TRIED[0]))
                 _move_weights(traced, weights, places)
                 (folder / f"{graph.name}.onnx").write_bytes(traced.SerializeToString())
         for graph in graphs:
@@ -51,11 +51,11 @@ def export_onnx(model: str | Path, out: str | Path, *, force: bool = False) -> P
             "first_token": BOS,
             "last_token": EOS,
         }
-        write_manifest(folder, FORMAT, artifact, digest(file), **details)
+        write_manifest(folder, ONNX, artifact, digest(file), **details)
     return Path(out)
 
 
-def examples(
+def example_inputs(
     graph: Graph, vocabularies: tuple[int, int], batch: int, source: int, target: int, past: int
 ) -> list[Tensor]:
     """Inputs of a graph to try it with, of these sizes."""
@@ -81,7 +81,7 @@ def _check(graph: Graph, folder: Path, vocabularies: tuple[int, int], where: str
     session = runtime.InferenceSession(str(folder / f"{graph.name}.onnx"), providers=["CPUExecutionProvider"])
     used = {one.name for one in session.get_inputs()}
     for sizes in _TRIED:
-        given = examples(graph, vocabularies, *sizes)
+        given = example_inputs(graph, vocabularies, *sizes)
         with torch.no_grad():
             wanted = graph.module(*given)
         fed = {name: one.numpy() for name, one in zip(graph.inputs, given, strict=True) if name in used}
@@ -110,7 +110,7 @@ def _move_weights(traced: Any, weights: Any, places: dict[bytes, tuple[int, int]
             weights.write(data)
         offset, length = places[name]
         tensor.raw_data = data
-        onnx.external_data_helper.set_external_data(tensor, WEIGHTS, offset=offset, length=length)
+        onnx.external_data_helper.set_external_data(tensor, WEIGHTS_FILE, offset=offset, length=length)
         tensor.ClearField("raw_data")
 
 

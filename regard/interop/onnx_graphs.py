@@ -90,17 +90,17 @@ def make_graphs(model: Model, where: str) -> list[Graph]:
     graphs = []
     if model.has_source:
         made = {slot.name: slot.axes for slot in slots if not slot.zeros}
-        graphs.append(Graph("start", Start(model, slots), source, made))
+        graphs.append(Graph("start", StartGraph(model, slots), source, made))
     given: dict[str, Axes] = {"token": ("batch",)} | {slot.name: slot.axes for slot in slots}
     after = {f"next_{slot.name}": _grown(slot.axes) for slot in slots if slot.changes}
-    graphs.append(Graph("step", Step(model, slots), given, {"logits": ("batch", vocabulary)} | after, slots))
+    graphs.append(Graph("step", StepGraph(model, slots), given, {"logits": ("batch", vocabulary)} | after, slots))
     if not isinstance(model, Seq2seqModel) or model.decoder.at_once:
         read = source | target if model.has_source else target
-        graphs.append(Graph("score", Score(model), read, {"logits": ("batch", "target", vocabulary)}))
+        graphs.append(Graph("score", ScoreGraph(model), read, {"logits": ("batch", "target", vocabulary)}))
     return graphs
 
 
-class Start(nn.Module):
+class StartGraph(nn.Module):
     """`model.start`, its state as tensors."""
 
     def __init__(self, model: Model, slots: Sequence[Slot]) -> None:
@@ -113,7 +113,7 @@ class Start(nn.Module):
         return tuple(tensors[name] for name in self.names)
 
 
-class Step(nn.Module):
+class StepGraph(nn.Module):
     """`model.step`, the states before and after as tensors."""
 
     def __init__(self, model: Model, slots: Sequence[Slot]) -> None:
@@ -128,7 +128,7 @@ class Step(nn.Module):
         return logits, *(changed[slot.name] for slot in self.slots if slot.changes)
 
 
-class Score(nn.Module):
+class ScoreGraph(nn.Module):
     """The model over whole targets, which begin with `<s>`."""
 
     def __init__(self, model: Model) -> None:

@@ -8,9 +8,9 @@ import numpy as np
 
 from regard.data.links import Link
 from regard.data.subwords.tokenizer import UNSPACED, words
-from regard.markup.units import Bonds, Kind, Units, snap, split
+from regard.markup.units import Bonds, UnitKind, Units, snap, split_units
 
-_ALIKE: dict[Kind, tuple[Kind, ...]] = {
+_ALIKE: dict[UnitKind, tuple[UnitKind, ...]] = {
     "lead": ("lead", "alone"),
     "core": ("core",),
     "trail": ("trail", "alone"),
@@ -38,9 +38,9 @@ def bond(links: list[Link], source: Units, target: str, atoms: Sequence[tuple[in
     Parts of words are bound to parts of the same kind. Where a tag cuts a word, and where a text without spaces
     answers to several words, the linked letters are shared out in proportion. An atom is bound to itself alone.
     """
-    whole = split(target, atoms)
+    whole = split_units(target, atoms)
     cuts = [*_cuts_as_in_source(links, source, whole), *_cuts_between_words(links, source, whole)]
-    units = split(target, atoms, cuts)
+    units = split_units(target, atoms, cuts)
     found: list[tuple[int, int, float]] = []
     in_target = {unit.number: at for at, unit in enumerate(units.units) if unit.kind == "atom"}
     for at, unit in enumerate(source.units):
@@ -56,8 +56,8 @@ def _groups(links: list[Link], source: Units, target: Units) -> list[tuple[list[
     """Units of the source and those of the target that answer to them, each in order."""
     here, there = source.of_words(), target.of_words()
     shares = _shares(links, source, target)
-    found: dict[tuple[int, Kind], list[int]] = defaultdict(list)
-    sure: dict[tuple[int, Kind], float] = defaultdict(float)
+    found: dict[tuple[int, UnitKind], list[int]] = defaultdict(list)
+    sure: dict[tuple[int, UnitKind], float] = defaultdict(float)
     loose: list[tuple[list[int], list[int], float]] = []
     for one, other, confidence in sorted(links):
         kinds = dict.fromkeys(source.units[at].kind for at in here.get(one, []))

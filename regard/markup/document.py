@@ -17,22 +17,22 @@ from regard.markup.placeholders import Kept, stand_ins
 from regard.markup.rendering import Rendering, accepted, in_pieces, pieces, same_words
 from regard.markup.segments import Segment, with_placeholders
 
-Translate = Callable[[list[str]], Sequence[Translation]]
+TranslateTexts = Callable[[list[str]], Sequence[Translation]]
 
 _DEFAULT = Kept()
 
 
-def translate_html(translate: Translate, html: str, kept: Kept = _DEFAULT) -> str:
+def translate_html(translate: TranslateTexts, html: str, kept: Kept = _DEFAULT) -> str:
     """An HTML document or fragment with its text translated; see `translate_pages`."""
     return translate_pages(translate, [html], kept)[0]
 
 
-def translate_text(translate: Translate, text: str, kept: Kept = _DEFAULT) -> str:
+def translate_text(translate: TranslateTexts, text: str, kept: Kept = _DEFAULT) -> str:
     """A plain text translated with its placeholders kept."""
     return translate_texts(translate, [text], kept)[0].text
 
 
-def translate_pages(translate: Translate, pages: Sequence[str], kept: Kept = _DEFAULT) -> list[str]:
+def translate_pages(translate: TranslateTexts, pages: Sequence[str], kept: Kept = _DEFAULT) -> list[str]:
     """HTML documents or fragments with their texts translated, all at once.
 
     Block tags separate what is translated; inline tags go around the words that are linked to what they enclosed, if
@@ -51,7 +51,7 @@ def translate_pages(translate: Translate, pages: Sequence[str], kept: Kept = _DE
     ]
 
 
-def translate_texts(translate: Translate, texts: Sequence[str], kept: Kept = _DEFAULT) -> list[Translation]:
+def translate_texts(translate: TranslateTexts, texts: Sequence[str], kept: Kept = _DEFAULT) -> list[Translation]:
     """Plain texts translated with their placeholders kept; a text without any is translated as it would be anyway.
 
     Of a text with placeholders only the best translation is given: others may have lost some.
@@ -87,7 +87,7 @@ def _html(passage: Passage, segment: Segment, found: Rendering) -> str:
     return "".join([*pieces, passage.write(found.text[at:])])
 
 
-def _render(translate: Translate, segments: Sequence[Segment], kept: Kept) -> list[Rendering]:
+def _render(translate: TranslateTexts, segments: Sequence[Segment], kept: Kept) -> list[Rendering]:
     """Every segment translated with its atoms in it, in two calls at most."""
     asked = [segment for segment in segments if _speaks(segment)]
     answers = iter(translate([segment.read().text for segment in asked]) if asked else ())
@@ -107,7 +107,7 @@ def _speaks(segment: Segment) -> bool:
     return any(part.speaks for part in pieces(segment)) if segment.atoms else bool(segment.read().text.strip())
 
 
-def _repair(translate: Translate, segments: list[Segment], kept: Kept) -> list[Rendering]:
+def _repair(translate: TranslateTexts, segments: list[Segment], kept: Kept) -> list[Rendering]:
     """Segments whose atoms did not come through, translated with stand-ins, without atoms, and in pieces."""
     names = [stand_ins(len(segment.atoms), segment.read().text) for segment in segments]
     asked = [

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from regard.markup.segments import Atom, Item, Mark
+from regard.markup.segments import Atom, Inline, Mark
 
 _ATTRIBUTE = r"""[^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:"[^"]*+"|'[^']*+'|(?!["'])[^\s>]*+))?+"""
 _TAG = re.compile(rf"<(?P<slash>/?)(?P<name>[a-zA-Z][^\s/>]*+)(?:[\s/]++|{_ATTRIBUTE})*+>")
@@ -35,14 +35,14 @@ _BLOCKS = frozenset(
     object xmp""".split()
 )
 
-Role = Literal["text", "open", "close", "single", "aside"]
+HtmlRole = Literal["text", "open", "close", "single", "aside"]
 
 
 @dataclass(frozen=True)
-class Token:
+class HtmlToken:
     """A tag, the text between two tags, or something aside such as a comment; `written` joined is the document."""
 
-    role: Role
+    role: HtmlRole
     written: str
     name: str = ""
 
@@ -58,7 +58,7 @@ class Between:
 class Passage:
     """What is translated at once: text with the inline tags in it, and how it spelled certain characters."""
 
-    items: tuple[Item, ...]
+    items: tuple[Inline, ...]
     spelling: dict[str, str]
 
     def write(self, text: str) -> str:
@@ -67,16 +67,16 @@ class Passage:
         return "".join([entities.get(letter, letter) for letter in text])
 
 
-def tokens(document: str) -> Iterator[Token]:
+def tokens(document: str) -> Iterator[HtmlToken]:
     """The document from its beginning to its end."""
     at = text_from = 0
     while (begun := _BEGINNING.search(document, at)) is not None:
         start = begun.start()
         match = _TAG.match(document, start) or (None if begun[0][1].isalpha() else _ASIDE.match(document, start))
         if start > text_from:
-            yield Token("text", document[text_from:start])
+            yield HtmlToken("text", document[text_from:start])
         if match is None:  # the document ends within a tag
-            yield Token("aside", document[start:])
+            yield HtmlToken("aside", document[start:])
             return
         at = text_from = match.end()
         yield (token := _token(match))
@@ -84,20 +84,20 @@ def tokens(document: str) -> Iterator[Token]:
             closing = re.compile(rf"</{token.name}(?=[\s/>])", re.IGNORECASE).search(document, at)
             end = closing.start() if closing else len(document)
             if end > at:
-                yield Token("text", document[at:end])
+                yield HtmlToken("text", document[at:end])
             at = text_from = end
     if text_from < len(document):
-        yield Token("text", document[text_from:])
+        yield HtmlToken("text", document[text_from:])
 
 
-def _token(match: re.Match[str]) -> Token:
+def _token(match: re.Match[str]) -> HtmlToken:
     if match.re is _ASIDE:
-        return Token("aside", match[0])
+        return HtmlToken("aside", match[0])
     name = match["name"].lower()
     if match["slash"]:
-        return Token("close", match[0], name)
+        return HtmlToken("close", match[0], name)
     alone = name in _VOID or (name not in _UNPARSED and _SELF_CLOSED.search(match[0]))
-    return Token("single" if alone else "open", match[0], name)
+    return HtmlToken("single" if alone else "open", match[0], name)
 
 
 def passages(document: str) -> Iterator[Between | Passage]:
@@ -108,7 +108,7 @@ def passages(document: str) -> Iterator[Between | Passage]:
     """
     found = _merged(list(tokens(document)))
     apart = _separators(found)
-    waiting: list[Token] = []
+    waiting: list[HtmlToken] = []
     for number, token in enumerate(found):
         if number in apart:
             yield _passage(waiting)
@@ -119,10 +119,10 @@ def passages(document: str) -> Iterator[Between | Passage]:
     yield _passage(waiting)
 
 
-def _merged(found: list[Token]) -> list[Token]:
+def _merged(found: list[HtmlToken]) -> list[HtmlToken]:
     """The same with every element that is to be left alone as one single token."""
     ends = _ends(found)
-    merged: list[Token] = []
+    merged: list[HtmlToken] = []
     at = 0
     while at < len(found):
         token = found[at]
@@ -130,13 +130,13 @@ def _merged(found: list[Token]) -> list[Token]:
         unclosed = len(found) - 1 if token.name in _UNPARSED else at
         end = ends.get(at, unclosed) if kept else at
         if end > at:
-            token = Token("single", "".join(one.written for one in found[at : end + 1]), token.name)
+            token = HtmlToken("single", "".join(one.written for one in found[at : end + 1]), token.name)
         merged.append(token)
         at = end + 1
     return merged
 
 
-def _ends(found: list[Token]) -> dict[int, int]:
+def _ends(found: list[HtmlToken]) -> dict[int, int]:
     """For the number of an opening tag, that of the closing tag of the same name that belongs to it."""
     ends: dict[int, int] = {}
     begun: dict[str, list[int]] = {}
@@ -148,7 +148,7 @@ def _ends(found: list[Token]) -> dict[int, int]:
     return ends
 
 
-def _separators(found: list[Token]) -> set[int]:
+def _separators(found: list[HtmlToken]) -> set[int]:
     """The numbers of the tags at which passages end."""
     apart: set[int] = set()
     opened: list[int] = []  # inline, not yet closed; separators among them are all at the bottom
@@ -177,11 +177,11 @@ def _separators(found: list[Token]) -> set[int]:
     return apart.union(opened)
 
 
-def _passage(inner: list[Token]) -> Between | Passage:
+def _passage(inner: list[HtmlToken]) -> Between | Passage:
     written = "".join(token.written for token in inner)
     if not any(re.search(r"\w", html.unescape(token.written)) for token in inner if token.role == "text"):
         return Between(written)
-    items: list[Item] = []
+    items: list[Inline] = []
     for token in inner:
         if token.role == "text":
             items.append(html.unescape(token.written))
@@ -192,7 +192,7 @@ def _passage(inner: list[Token]) -> Between | Passage:
     return Passage(tuple(items), _spelling([token.written for token in inner if token.role == "text"]))
 
 
-def _single(token: Token) -> Item:
+def _single(token: HtmlToken) -> Inline:
     """What is left alone: an atom if there are words in it, else a mark."""
     if token.name in ("", "svg", "math"):
         return Mark(token.written, "single")

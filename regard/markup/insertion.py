@@ -8,11 +8,11 @@ from regard.markup.bonds import bond, usable_links
 from regard.markup.placeholders import Kept, Span
 from regard.markup.projection import Placement, project
 from regard.markup.rendering import Rendering, by_word
-from regard.markup.segments import Atom, Mark, Reading, Segment
-from regard.markup.units import split, word_starts
+from regard.markup.segments import Atom, Mark, Segment, SegmentText
+from regard.markup.units import split_units, word_starts
 
 
-def without_atoms(segment: Segment) -> Reading:
+def without_atoms(segment: Segment) -> SegmentText:
     """The segment as one text that lacks its atoms, with a mark instead of each that says its number."""
     items = [item for item in segment.items if not isinstance(item, Mark)]
     numbers = iter(range(len(items)))
@@ -25,7 +25,7 @@ def inserted(segment: Segment, answer: Translation, kept: Kept) -> Rendering | N
     links = usable_links(answer.alignment, bare.text, answer.text)
     if not answer.alignment or not links:
         return None
-    source = split(bare.text, cuts=[at for at, _ in bare.marks])
+    source = split_units(bare.text, cuts=[at for at, _ in bare.marks])
     target, bonds = bond(links, source, answer.text, ())
     places = project(bare, source, target, bonds)
     text, atoms, longer = _insert(reading, answer.text, list(places))
@@ -37,7 +37,7 @@ def inserted(segment: Segment, answer: Translation, kept: Kept) -> Rendering | N
     return Rendering(reading, text, tuple(atoms), by_word(letters, reading.text, text), answer.score)
 
 
-def _insert(reading: Reading, text: str, places: list[Placement]) -> tuple[str, list[Span], list[tuple[int, int]]]:
+def _insert(reading: SegmentText, text: str, places: list[Placement]) -> tuple[str, list[Span], list[tuple[int, int]]]:
     """The text with an atom at every place, where each is, and by how much the text grew at which place.
 
     An atom stays apart from its neighbors if it was apart from them.

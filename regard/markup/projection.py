@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy import ndarray
 
-from regard.markup.segments import Mark, Reading
+from regard.markup.segments import Mark, SegmentText
 from regard.markup.units import Bonds, Units
 
 Placement = tuple[int, Mark]
@@ -44,7 +44,7 @@ class _Element:
 class Projection:
     """The tags of a reading, placed in a target by the bonds between the units of both."""
 
-    def __init__(self, reading: Reading, source: Units, target: Units, bonds: Bonds) -> None:
+    def __init__(self, reading: SegmentText, source: Units, target: Units, bonds: Bonds) -> None:
         self.marks, self.source, self.target = reading.marks, source, target
         order = np.argsort(bonds[0], kind="stable")
         self.from_, self.to, self.weight = (column[order] for column in bonds)
@@ -184,6 +184,6 @@ class Projection:
         return self.target.after(place, before) if keeps_before else self.target.ahead(place, after)
 
 
-def project(reading: Reading, source: Units, target: Units, bonds: Bonds) -> Sequence[Placement]:
+def project(reading: SegmentText, source: Units, target: Units, bonds: Bonds) -> Sequence[Placement]:
     """The marks of a reading in its translation, each with how many letters stand before it."""
     return Projection(reading, source, target, bonds).place() if reading.marks else []

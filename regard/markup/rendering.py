@@ -12,8 +12,8 @@ from regard.decoding.translator import Translation
 from regard.markup.bonds import bond, usable_links
 from regard.markup.placeholders import Kept, Span
 from regard.markup.projection import Placement, project
-from regard.markup.segments import Reading, Segment
-from regard.markup.units import split, word_starts
+from regard.markup.segments import Segment, SegmentText
+from regard.markup.units import split_units, word_starts
 
 _SPACE = re.compile(r"\s*")
 _HEAD = re.compile(r"(?:[^\w\s]+(?!\S))?")
@@ -25,7 +25,7 @@ _TAIL = re.compile(r"(?:(?<!\S)[^\w\s]+)?\Z")
 class Rendering:
     """A translation of a reading: the text, where each atom stands in it, and which words belong together."""
 
-    reading: Reading
+    reading: SegmentText
     text: str
     atoms: tuple[Span, ...]
     links: tuple[Link, ...]
@@ -44,7 +44,7 @@ class Rendering:
         """Where the marks of the reading belong."""
         if not self.reading.marks:
             return []
-        source = split(self.reading.text, self.reading.atoms, (at for at, _ in self.reading.marks))
+        source = split_units(self.reading.text, self.reading.atoms, (at for at, _ in self.reading.marks))
         target, bonds = bond(list(self.links), source, self.text, self.atoms)
         return project(self.reading, source, target, bonds)
 
@@ -56,7 +56,7 @@ class Rendering:
         return text
 
 
-def accepted(reading: Reading, answer: Translation, wanted: list[str], kept: Kept) -> Rendering | None:
+def accepted(reading: SegmentText, answer: Translation, wanted: list[str], kept: Kept) -> Rendering | None:
     """The answer, if everything that is wanted stands in it exactly as often as it should."""
     places = kept.locate(wanted, answer.text) if wanted else []
     if places is None:
@@ -65,7 +65,7 @@ def accepted(reading: Reading, answer: Translation, wanted: list[str], kept: Kep
     return Rendering(reading, answer.text, tuple(places), tuple(links), answer.score, answer)
 
 
-class Piece(NamedTuple):
+class TextPiece(NamedTuple):
     """A text between two atoms: what is translated of it, and the signs at its ends that stick to the atoms."""
 
     head: str
@@ -78,7 +78,7 @@ class Piece(NamedTuple):
         return re.search(r"\w", self.body) is not None
 
 
-def pieces(segment: Segment) -> list[Piece]:
+def pieces(segment: Segment) -> list[TextPiece]:
     """The texts before, between and after the atoms of a segment."""
     reading = segment.read()
     ends = [0, *(end for _, end in reading.atoms)]
@@ -88,7 +88,7 @@ def pieces(segment: Segment) -> list[Piece]:
         text = reading.text[end:start]
         head = _HEAD.match(text)[0] if end else ""  # type: ignore[index]
         tail = _TAIL.search(text, len(head))[0] if start < len(reading.text) else ""  # type: ignore[index]
-        found.append(Piece(head, text[len(head) : len(text) - len(tail)], tail))
+        found.append(TextPiece(head, text[len(head) : len(text) - len(tail)], tail))
     return found
 
 
@@ -140,7 +140,7 @@ def _join(segment: Segment, answers: Sequence[Translation], kept: Kept, gap: str
     return Rendering(reading, joined.target, tuple(atoms), by_word(joined.links, joined.source, joined.target), score)
 
 
-def _translated(piece: Piece, answer: Translation, kept: Kept, last: bool) -> tuple[str, list[Link]]:
+def _translated(piece: TextPiece, answer: Translation, kept: Kept, last: bool) -> tuple[str, list[Link]]:
     """What is taken of a piece's translation: no placeholders, and no end of a sentence where none ends."""
     own = kept.without(answer.text)
     links = answer.alignment if own.split() == answer.text.split() else None

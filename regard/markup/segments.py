@@ -24,11 +24,11 @@ class Mark:
     role: Literal["open", "close", "single"]
 
 
-Item = str | Atom | Mark
+Inline = str | Atom | Mark
 
 
 @dataclass(frozen=True)
-class Reading:
+class SegmentText:
     """A segment as one text, with where its atoms stand in it and how many letters stand before each of its marks."""
 
     text: str
@@ -40,14 +40,14 @@ class Reading:
 class Segment:
     """Texts, atoms and marks in their order."""
 
-    items: tuple[Item, ...]
+    items: tuple[Inline, ...]
 
     @property
     def atoms(self) -> list[Atom]:
         """What has to be carried over as it is."""
         return [item for item in self.items if isinstance(item, Atom)]
 
-    def read(self, spelled: Sequence[str] | None = None) -> Reading:
+    def read(self, spelled: Sequence[str] | None = None) -> SegmentText:
         """The segment as one text, atoms as they are or as `spelled`."""
         pieces: list[str] = []
         atoms: list[tuple[int, int]] = []
@@ -62,19 +62,19 @@ class Segment:
                 atoms.append((length, length + len(piece)))
             pieces.append(piece)
             length += len(piece)
-        return Reading("".join(pieces), tuple(atoms), tuple(marks))
+        return SegmentText("".join(pieces), tuple(atoms), tuple(marks))
 
 
-def with_placeholders(items: Iterable[Item], kept: Kept) -> Segment:
+def with_placeholders(items: Iterable[Inline], kept: Kept) -> Segment:
     """The segment of some items, with an atom for every placeholder in their texts."""
-    found: list[Item] = []
+    found: list[Inline] = []
     for item in items:
         found += _cut(item, kept) if isinstance(item, str) else [item]
     return Segment(tuple(found))
 
 
-def _cut(text: str, kept: Kept) -> list[Item]:
-    items: list[Item] = []
+def _cut(text: str, kept: Kept) -> list[Inline]:
+    items: list[Inline] = []
     at = 0
     for start, end in kept.find(text):
         items += [text[at:start], Atom(text[start:end])]

@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 from jaxtyping import Float, Int
 from numpy import ndarray
 
-Kind = Literal["lead", "core", "trail", "alone", "atom"]
+UnitKind = Literal["lead", "core", "trail", "alone", "atom"]
 Bonds = tuple[Int[ndarray, " bonds"], Int[ndarray, " bonds"], Float[ndarray, " bonds"]]
 """numbers of source units, of the target units that belong to them, and how surely they do"""
 
@@ -28,7 +28,7 @@ class Unit(NamedTuple):
 
     start: int
     end: int
-    kind: Kind
+    kind: UnitKind
     number: int
 
 
@@ -82,7 +82,7 @@ def word_starts(text: str) -> list[int]:
     return [match.start() for match in WORD.finditer(text)]
 
 
-def split(text: str, atoms: Sequence[tuple[int, int]] = (), cuts: Iterable[int] = ()) -> Units:
+def split_units(text: str, atoms: Sequence[tuple[int, int]] = (), cuts: Iterable[int] = ()) -> Units:
     """The units of a text that has atoms in these places, cut moreover at `cuts` where these are inside a unit."""
     ends = [match.end() for match in WORD.finditer(text)]
     order = sorted(range(len(atoms)), key=lambda number: atoms[number])
@@ -106,10 +106,10 @@ def _between(text: str, start: int, end: int, ends: list[int]) -> list[Unit]:
         core = _CORE.search(text, first, last)
         if core is None:
             touches_atom = first == start > 0, last == end < len(text)
-            kind: Kind = "trail" if touches_atom[0] else "lead" if touches_atom[1] else "alone"
+            kind: UnitKind = "trail" if touches_atom[0] else "lead" if touches_atom[1] else "alone"
             units.append(Unit(first, last, kind, word))
             continue
-        parts: tuple[tuple[int, int, Kind], ...] = (
+        parts: tuple[tuple[int, int, UnitKind], ...] = (
             (first, core.start(), "lead"),
             (core.start(), core.end(), "core"),
             (core.end(), last, "trail"),

@@ -12,7 +12,7 @@ from regard.base.errors import RegardError, UsageError, unknown
 
 
 @dataclass(frozen=True)
-class Score:
+class QualityScore:
     """One measure over a whole test set."""
 
     name: str
@@ -34,7 +34,7 @@ def corpus_scores(
     tokenize: str | None = None,
     samples: int = 0,
     lowercase: bool = False,
-) -> list[Score]:
+) -> list[QualityScore]:
     """The measures of outputs against one reference each; `samples` of the sentences give the spread."""
     if len(outputs) != len(references):
         raise UsageError(f"evaluate: there are {len(outputs):,} outputs, but {len(references):,} references")
@@ -45,7 +45,7 @@ def corpus_scores(
         metric = _metric(name, tokenize, lowercase)
         result = metric.corpus_score(list(outputs), [list(references)], n_bootstrap=samples or 1)
         spread = float(result._ci) if samples else None
-        scores.append(Score(name, float(result.score), str(metric.get_signature()), spread))
+        scores.append(QualityScore(name, float(result.score), str(metric.get_signature()), spread))
     return scores
 
 

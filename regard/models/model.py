@@ -19,6 +19,8 @@ from regard.base.errors import ConfigError, ShapeError, UsageError, check_at_lea
 from regard.layers.dropout import check_share
 
 MODELS = Catalog("regard.models", besides=("model",))
+Tie = Literal["none", "target", "all"]
+"""which embeddings and output weights are one matrix"""
 
 
 class Design(ABC):

@@ -27,12 +27,11 @@ from regard.layers.dropout import Dropout
 from regard.layers.embedding import Embedding, tie
 from regard.layers.reader import Combine, Joining, SingleHead
 from regard.layers.rnn import Bridge, Cell, Directions, Rnn, States
-from regard.models.model import Design, Model, State, fitting, given, weights_in
+from regard.models.model import Design, Model, State, Tie, fitting, given, weights_in
 
 Query = Literal["previous", "current"]
 Context = Literal["step", "output", "both"]
 Feeding = Literal["nothing", "output"]
-Tie = Literal["none", "target", "all"]
 
 
 @dataclass(frozen=True, kw_only=True)

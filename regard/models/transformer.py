@@ -9,7 +9,7 @@ Vaswani et al., Attention Is All You Need, 2017, https://arxiv.org/abs/1706.0376
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar
 
 from jaxtyping import Float, Int
 from torch import Tensor, nn
@@ -26,9 +26,7 @@ from regard.layers.block import Block, Norm
 from regard.layers.embedding import Embedding, split_positions, tie
 from regard.layers.feedforward import Activation
 from regard.layers.stack import Stack
-from regard.models.model import Design, LayerState, Model, State, fitting, given, weights_in
-
-Tie = Literal["none", "target", "all"]
+from regard.models.model import Design, LayerState, Model, State, Tie, fitting, given, weights_in
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,7 +22,7 @@ from torch import Tensor, nn
 
 from regard.attention.record import attention_layers, watch
 from regard.base.errors import ConfigError, UsageError, unknown
-from regard.data.link_store import Unit
+from regard.data.link_store import LinkUnit
 from regard.data.pairs import Batch
 from regard.models.model import Model
 from regard.training.loss import CrossEntropy, Item, Loss
@@ -34,7 +34,7 @@ class Guide:
 
     links: Path
     """a file in the Pharaoh format, a line for each line of the training text; or `eflomal`, which then makes them"""
-    unit: Unit = "word"
+    unit: LinkUnit = "word"
     """what the links count"""
     layer: str | None = None
     """the attention over the source that learns; the last but one unless set"""

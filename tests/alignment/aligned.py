@@ -7,7 +7,7 @@ from regard.attention.normalizers.softmax import Softmax
 from regard.attention.part import Sizes
 from regard.attention.reading import Reading
 from regard.attention.scores.dot import Dot
-from regard.data.subwords.learn import SubwordSettings, train
+from regard.data.subwords.learn import SubwordSettings, learn_subwords
 from regard.data.subwords.tokenizer import MARK, SubwordPair, Subwords
 from regard.decoding.translator import Translator
 from regard.models.model import Model
@@ -68,7 +68,7 @@ def spelled(subwords: Subwords, word: str) -> list[int]:
 
 def subwords(kind: str = "word", dictionary: dict[str, str] = WORDS) -> SubwordPair:
     sides = dictionary, dictionary.values()
-    made = [train([" ".join(side)], SubwordSettings(kind=kind, size=60, min_count=1)) for side in sides]
+    made = [learn_subwords([" ".join(side)], SubwordSettings(kind=kind, size=60, min_count=1)) for side in sides]
     return SubwordPair(*made)
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from regard.alignment.cross_weights import look
 from regard.base.errors import UsageError
-from regard.data.subwords.learn import SubwordSettings, train
+from regard.data.subwords.learn import SubwordSettings, learn_subwords
 from regard.decoding.translator import Translator
 from regard.layers.reader import SingleHead
 from regard.models.seq2seq import Seq2seq
@@ -21,7 +21,7 @@ DESIGNS = {
 
 
 def translator(design: Seq2seq | Transformer, kind: str = "word") -> Translator:
-    subwords = train(TEXTS, SubwordSettings(kind=kind, min_count=1))
+    subwords = learn_subwords(TEXTS, SubwordSettings(kind=kind, min_count=1))
     return Translator(design.build(dict.fromkeys(design.needs, len(subwords))).eval(), subwords, subwords)
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from regard.alignment.direction import check_direction
 from regard.base.errors import UsageError
-from regard.data.subwords.learn import SubwordSettings, train
+from regard.data.subwords.learn import SubwordSettings, learn_subwords
 from regard.decoding.translator import Translator
 
 
@@ -13,7 +13,7 @@ class Scores(Translator):
 
     def __init__(self, forward: float, backward: float) -> None:
         self.forward, self.backward, self.asked = forward, backward, 0
-        self.source = self.target = train(["a b"], SubwordSettings(kind="word", min_count=1))
+        self.source = self.target = learn_subwords(["a b"], SubwordSettings(kind="word", min_count=1))
 
     def score(self, sources: list[str], targets: list[str]) -> list[tuple[float, ...]]:
         self.asked = len(sources)

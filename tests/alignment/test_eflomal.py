@@ -23,13 +23,13 @@ def files(folder: Path, sources: tuple[str, ...] = ENGLISH, targets: tuple[str, 
 
 def test_words_that_belong_together_are_linked() -> None:
     pytest.importorskip("eflomal", reason="needs the package eflomal: pip install 'regard[align]'")
-    forward, reverse = eflomal.align(zip(ENGLISH, GERMAN, strict=True))
+    forward, reverse = eflomal.align_pairs(zip(ENGLISH, GERMAN, strict=True))
     assert len(forward) == len(reverse) == len(ENGLISH)
     both = [intersection(one, other) for one, other in zip(forward, reverse, strict=True)]
     right = sum({(link.source, link.target) for link in own} <= {(at, at) for at in range(3)} for own in both)
     assert right > 0.8 * len(both)
     assert sum(map(len, both)) > 2 * len(both)
-    assert eflomal.align([]) == ([], [])
+    assert eflomal.align_pairs([]) == ([], [])
 
 
 def test_a_file_has_a_line_for_each_line_and_is_made_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -39,7 +39,7 @@ def test_a_file_has_a_line_for_each_line_and_is_made_once(tmp_path: Path, monkey
         calls.append(list(pairs))  # type: ignore[call-overload]
         return [(Link(0, 0), Link(1, 1))] * 2, [(Link(1, 1),)] * 2
 
-    monkeypatch.setattr(eflomal, "align", align)
+    monkeypatch.setattr(eflomal, "align_pairs", align)
     corpus = open_corpus(*files(tmp_path, ("a b", "", "c d", "e"), ("A B", "X", "C D", "")))
     path = eflomal.eflomal_links(corpus, tmp_path / "links", intersection)
     assert eflomal.eflomal_links(corpus, tmp_path / "links") == path
@@ -65,7 +65,7 @@ def test_little_text_is_aligned_by_the_first_letters_of_words(
 
     monkeypatch.setattr(eflomal, "_program", lambda: SimpleNamespace(Aligner=Program))
     monkeypatch.setattr(eflomal, "LITTLE_TEXT", 10)
-    forward, _ = eflomal.align([("a", "b")] * pairs, letters)
+    forward, _ = eflomal.align_pairs([("a", "b")] * pairs, letters)
     assert forward == [(Link(0, 0),)] * pairs
     assert asked == [{"source_prefix_len": used, "target_prefix_len": used}]
 
@@ -73,4 +73,4 @@ def test_little_text_is_aligned_by_the_first_letters_of_words(
 def test_without_the_package_one_sentence_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "eflomal", None)
     with pytest.raises(RegardError, match=r"need the package eflomal: pip install 'regard\[align\]'"):
-        eflomal.align([("a", "b")])
+        eflomal.align_pairs([("a", "b")])

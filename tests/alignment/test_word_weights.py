@@ -9,7 +9,7 @@ from regard.alignment.head_choice import HeadChoice
 from regard.alignment.heads import candidates
 from regard.alignment.word_weights import make_pairs, merge, word_weights
 from regard.base.errors import UsageError
-from regard.data.subwords.learn import SubwordSettings, train
+from regard.data.subwords.learn import SubwordSettings, learn_subwords
 from regard.data.subwords.tokenizer import words
 from regard.decoding.translator import Pair, Translator
 from tests.alignment.test_cross_weights import DESIGNS, TEXTS, translator
@@ -75,7 +75,7 @@ def test_a_pair_may_be_spelled_in_pieces_that_encoding_would_not_choose_or_be_em
 
 
 def test_dropout_is_off_while_looking_and_as_before_afterwards() -> None:
-    subwords = train(TEXTS, SubwordSettings(kind="word", min_count=1))
+    subwords = learn_subwords(TEXTS, SubwordSettings(kind="word", min_count=1))
     design = DESIGNS["transformer"].preset("tiny")
     model = Translator(design.build(dict.fromkeys(design.needs, len(subwords))).train(), subwords, subwords)
     pairs, choices = make_pairs(model, TEXTS, TEXTS), candidates(model.models[0])[:1]

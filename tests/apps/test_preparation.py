@@ -160,7 +160,7 @@ def test_links_that_changed_are_refused(home: Path, tmp_path: Path) -> None:
 
 def test_links_by_eflomal(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one = [(Link(0, 0),)] * 200
-    monkeypatch.setattr(eflomal, "align", lambda pairs, letters=None: (one, one))
+    monkeypatch.setattr(eflomal, "align_pairs", lambda pairs, letters=None: (one, one))
     made = prepare(guided(home, "eflomal"), tmp_path / "run", home)
     assert isinstance(made.batches, Loader)
     assert made.batches.at(BatchPosition()).links is not None

@@ -2,7 +2,7 @@
 
 from functools import cache
 
-from regard.data.subwords.learn import SubwordSettings, train
+from regard.data.subwords.learn import SubwordSettings, learn_subwords
 from regard.data.subwords.tokenizer import SubwordPair, Subwords
 
 LINES = (
@@ -20,7 +20,7 @@ KINDS = ("bpe", "unigram", "word", "character")
 @cache
 def subwords(kind: str = "bpe", byte_fallback: bool = False) -> Subwords:
     """A small vocabulary of the given kind."""
-    return train(LINES, SubwordSettings(kind=kind, size=400, byte_fallback=byte_fallback))  # type: ignore[arg-type]
+    return learn_subwords(LINES, SubwordSettings(kind=kind, size=400, byte_fallback=byte_fallback))  # type: ignore[arg-type]
 
 
 @cache

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from regard.base.errors import ConfigError, RegardError
-from regard.data.corpus import Corpus, Counts, Line, Pair, Texts, open_corpus
+from regard.data.corpus import Corpus, Counts, Line, SentencePair, Texts, open_corpus
 
 
 def put(path: Path, text: str, packed: bool = False) -> Path:
@@ -29,7 +29,7 @@ def test_every_format_gives_the_same_pairs(packed: bool, tmp_path: Path) -> None
     tsv = put(tmp_path / f"p.tsv{end}", "".join(f"{a}\t{b}\r\n" for a, b in rows), packed)
     lines = [json.dumps({"en": a, "de": b, "more": 1}, ensure_ascii=False) for a, b in rows]
     jsonl = put(tmp_path / f"p.jsonl{end}", "\n".join(lines), packed)
-    expected = [Pair("a b", "x", 1), Pair("c\u2028", "y z", 2)]
+    expected = [SentencePair("a b", "x", 1), SentencePair("c\u2028", "y z", 2)]
     for corpus in (open_corpus(one, two), open_corpus(tsv), open_corpus(jsonl, keys=("en", "de"))):
         assert list(corpus.pairs()) == expected
 
@@ -98,7 +98,7 @@ def test_broken_utf8_is_named(tmp_path: Path) -> None:
 
 def test_reading_stays_within_a_line(tmp_path: Path) -> None:
     corpus = parallel(tmp_path, "a\nb\n", "x\n")
-    assert next(corpus.pairs()) == Pair("a", "x", 1)  # the fault at the end has not been reached
+    assert next(corpus.pairs()) == SentencePair("a", "x", 1)  # the fault at the end has not been reached
 
 
 def test_wrong_settings_are_named(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from babel.dates import format_date
 
 from regard.base.errors import ConfigError
 from regard.data.dates import (
-    LANGUAGES,
+    DATE_LANGUAGES,
     DateSettings,
     clear_forms,
     date_links,
@@ -25,8 +25,8 @@ FEW = DateSettings(train=3000, dev=300, test=300)
 
 
 def test_there_are_dozens_of_languages_each_with_a_clear_form() -> None:
-    assert len(set(LANGUAGES)) == len(LANGUAGES) >= 40
-    for language in LANGUAGES:
+    assert len(set(DATE_LANGUAGES)) == len(DATE_LANGUAGES) >= 40
+    for language in DATE_LANGUAGES:
         assert clear_forms(language)
 
 
@@ -35,7 +35,7 @@ def test_no_text_means_two_dates() -> None:
     days = [date(1950, 1, 1) + timedelta(days=chance.randrange(36525)) for _ in range(20)]
     days += [date(2024, month, day) for month in range(1, 13) for day in (1, month, 12)]
     meant: dict[str, date] = {}
-    for language in LANGUAGES:
+    for language in DATE_LANGUAGES:
         for form in clear_forms(language):
             for day in days:
                 assert meant.setdefault(write_date(day, form, language), day) == day
@@ -46,7 +46,7 @@ def test_a_form_with_bare_numbers_for_months_is_left_out() -> None:
     assert "medium" not in clear_forms("de")  # 05.03.2024
     assert "medium" in clear_forms("en")
     assert "medium" in clear_forms("zh")  # marked by 月
-    for language in LANGUAGES:
+    for language in DATE_LANGUAGES:
         for form in clear_forms(language):
             assert not re.fullmatch(r"[\d./\- ]+", write_date(date(2024, 3, 5), form, language))
 
@@ -60,7 +60,7 @@ def test_words_are_the_languages_own() -> None:
 
 def test_texts_are_those_of_babel() -> None:
     chance = random.Random(2)
-    for language in LANGUAGES:
+    for language in DATE_LANGUAGES:
         for form in clear_forms(language):
             day = date(1950, 1, 1) + timedelta(days=chance.randrange(36525))
             assert write_date(day, form, language) == format_date(day, form, locale=language)
@@ -93,7 +93,7 @@ def test_no_day_is_in_two_splits_and_every_date_is_right() -> None:
         day = date.fromisoformat(pair.iso)
         assert FEW.first <= day <= FEW.last
         assert pair.text in [write_date(day, form, pair.language) for form in clear_forms(pair.language)]
-    assert {pair.language for pair in made["train"]} == set(LANGUAGES)
+    assert {pair.language for pair in made["train"]} == set(DATE_LANGUAGES)
 
 
 def test_the_seed_decides() -> None:

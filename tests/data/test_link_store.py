@@ -7,7 +7,7 @@ import pytest
 
 from regard.base.errors import RegardError
 from regard.data.corpus import Corpus, open_corpus
-from regard.data.link_store import Unit, build_links, token_links
+from regard.data.link_store import LinkUnit, build_links, token_links
 from regard.data.store import build_store
 from regard.data.subwords.tokenizer import SubwordPair
 from tests.data.examples import LINES, pair, subwords
@@ -102,7 +102,7 @@ def test_it_is_made_once_while_nothing_changes(tmp_path: Path) -> None:
     ],
 )
 def test_what_does_not_fit_is_refused_with_its_place(
-    lines: tuple[str, ...], unit: Unit, sentence: str, tmp_path: Path
+    lines: tuple[str, ...], unit: LinkUnit, sentence: str, tmp_path: Path
 ) -> None:
     with pytest.raises(RegardError, match=sentence):
         build_links(tmp_path / "store", links(tmp_path, *lines), corpus(tmp_path), pair(), unit)

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from regard.base.errors import RegardError, UsageError
-from regard.data.subwords.learn import SubwordSettings, train
+from regard.data.subwords.learn import SubwordSettings, learn_subwords
 from regard.data.subwords.tokenizer import Subwords
 from regard.decoding.generator import Generator
 from regard.decoding.loading import load, model_file, strategy_of, subwords_of
@@ -29,7 +29,7 @@ GPT = {"name": "gpt", "width": 8, "heads": 2, "layers": 1}
 
 
 def words(texts: list[str] = TEXTS) -> Subwords:
-    return train(texts, SubwordSettings(kind="word", min_count=1))
+    return learn_subwords(texts, SubwordSettings(kind="word", min_count=1))
 
 
 def saved(

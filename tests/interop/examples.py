@@ -12,7 +12,7 @@ from torch.nn.functional import cross_entropy
 
 from regard.base.config import to_dict
 from regard.data.pairs import collate
-from regard.data.subwords.learn import SubwordSettings, train
+from regard.data.subwords.learn import SubwordSettings, learn_subwords
 from regard.data.subwords.tokenizer import EOS, Subwords
 from regard.decoding.shortlist import Shortlist
 from regard.models.model import Design, Model
@@ -64,7 +64,7 @@ def shortlist(top: int = 1, frequent: int = 2) -> Shortlist:
 def trained() -> tuple[Transformer, Subwords, Model]:
     """Some seconds of training, once."""
     torch.manual_seed(1)
-    known = train([text for pair in TOY for text in pair], SubwordSettings(kind="word", size=100))
+    known = learn_subwords([text for pair in TOY for text in pair], SubwordSettings(kind="word", size=100))
     design = Transformer(
         **SMALL | {"width": 32, "feedforward": 64, "encoder_layers": 1, "decoder_layers": 2}, norm="before"
     )

@@ -12,7 +12,7 @@ from regard.data.subwords.tokenizer import EOS
 from regard.decoding.loading import load
 from regard.decoding.translator import Pair
 from regard.interop.ctranslate2_export import export_ctranslate2
-from regard.interop.ctranslate2_spec import Heads, alignment_heads, check_expressible, library
+from regard.interop.ctranslate2_spec import LayerHeads, alignment_heads, check_expressible, library
 from regard.interop.ctranslate2_translator import CTranslate2Translator
 from regard.models.seq2seq import Seq2seq
 from regard.models.transformer import Transformer
@@ -63,9 +63,9 @@ def test_the_chosen_heads_are_those_whose_weights_come_out(tmp_path: Path) -> No
 
 def test_heads_that_align() -> None:
     design = Transformer(**SMALL)
-    assert alignment_heads(design, {}) == Heads(1, (0, 1, 2, 3))
+    assert alignment_heads(design, {}) == LayerHeads(1, (0, 1, 2, 3))
     named = [["decoder.layers.2.cross", 1], ["decoder.layers.2.cross", 0]]
-    assert alignment_heads(design, {"alignment": {"heads": named, "shift": 1}}) == Heads(2, (1, 0), 1)
+    assert alignment_heads(design, {"alignment": {"heads": named, "shift": 1}}) == LayerHeads(2, (1, 0), 1)
     apart = [["decoder.layers.2.cross", 1], ["decoder.layers.0.cross", 0]]
     assert alignment_heads(design, {"alignment": {"heads": apart, "shift": 1}}) is None
 

@@ -1,13 +1,13 @@
 from regard.data.links import Link
 from regard.markup.bonds import bond, usable_links
-from regard.markup.units import split
+from regard.markup.units import split_units
 
 Table = dict[tuple[str, str], float]
 
 
 def bonds(source: str, target: str, points: list[tuple[int, int]], cuts: tuple[int, ...] = ()) -> Table:
     """What is bound to what, as texts."""
-    here = split(source, cuts=cuts)
+    here = split_units(source, cuts=cuts)
     there, found = bond([Link(*point) for point in points], here, target, ())
 
     def text(units, at: int) -> str:
@@ -34,7 +34,7 @@ def test_a_text_without_spaces_is_shared_by_its_words() -> None:
 
 
 def test_an_atom_is_bound_to_itself() -> None:
-    here = split("{a} {b}", [(0, 3), (4, 7)])
+    here = split_units("{a} {b}", [(0, 3), (4, 7)])
     _, (source, target, _) = bond([Link(0, 0), Link(1, 1)], here, "{b} {a}", [(4, 7), (0, 3)])
     assert list(zip(source.tolist(), target.tolist(), strict=True)) == [(0, 1), (1, 0)]
 

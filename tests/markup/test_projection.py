@@ -6,19 +6,19 @@ import random
 import numpy as np
 
 from regard.markup.projection import project
-from regard.markup.segments import Mark, Reading
-from regard.markup.units import split
+from regard.markup.segments import Mark, SegmentText
+from regard.markup.units import split_units
 
 OPEN, CLOSE, SINGLE = Mark("<b>", "open"), Mark("</b>", "close"), Mark("<img>", "single")
 
 
 def placed(text: str, marks: list[tuple[int, Mark]], target: str, points: list[tuple[int, int]]) -> str:
-    reading = Reading(text, (), tuple(marks))
-    source = split(text, cuts=[at for at, _ in marks])
+    reading = SegmentText(text, (), tuple(marks))
+    source = split_units(text, cuts=[at for at, _ in marks])
     columns = np.array(points, int).reshape(-1, 2)
     bonds = (columns[:, 0], columns[:, 1], np.ones(len(points)))
     written, at = "", 0
-    for place, mark in project(reading, source, split(target), bonds):
+    for place, mark in project(reading, source, split_units(target), bonds):
         written += target[at:place] + mark.written
         at = place
     return written + target[at:]

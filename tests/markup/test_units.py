@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.data.subwords.tokenizer import words
-from regard.markup.units import WORD, Units, snap, split
+from regard.markup.units import WORD, Units, snap, split_units
 
 
 def shown(units: Units) -> list[tuple[str, str, int]]:
@@ -10,7 +10,7 @@ def shown(units: Units) -> list[tuple[str, str, int]]:
 
 
 def test_words_are_taken_apart() -> None:
-    assert shown(split('He said: "don\'t" …')) == [
+    assert shown(split_units('He said: "don\'t" …')) == [
         ("He", "core", 0),
         ("said", "core", 1),
         (":", "trail", 1),
@@ -23,7 +23,7 @@ def test_words_are_taken_apart() -> None:
 
 def test_atoms_are_units_of_their_own_whatever_is_in_them() -> None:
     text = "see (git push) now"
-    assert shown(split(text, [(5, 13)])) == [
+    assert shown(split_units(text, [(5, 13)])) == [
         ("see", "core", 0),
         ("(", "lead", 1),
         ("git push", "atom", 0),
@@ -33,13 +33,13 @@ def test_atoms_are_units_of_their_own_whatever_is_in_them() -> None:
 
 
 def test_cuts_are_inside_units_but_never_inside_atoms() -> None:
-    units = split("unable {name}", [(7, 13)], iter([0, 2, 6, 7, 9]))
+    units = split_units("unable {name}", [(7, 13)], iter([0, 2, 6, 7, 9]))
     assert [text for text, *_ in shown(units)] == ["un", "able", "{name}"]
     assert (units.before(2), units.before(6), units.before(7), units.before(13)) == (1, 2, 2, 3)
 
 
 def test_places_between_units() -> None:
-    units = split(" a   b ")
+    units = split_units(" a   b ")
     assert units.space(1, 3) == (1, 2)
     assert (units.after(1, 1), units.after(1, 9), units.ahead(1, 2), units.ahead(1, 9)) == (3, 5, 3, 2)
     assert (units.ahead(0, 1), units.after(2, 1)) == (0, 7)
@@ -48,7 +48,7 @@ def test_places_between_units() -> None:
 @given(st.text(alphabet="ab.▁ \u00a0\u3000\n\x1f🙂", max_size=12))
 def test_words_are_those_of_alignments(text: str) -> None:
     assert WORD.findall(text) == words(text)
-    assert {unit.number for unit in split(text).units} == set(range(len(words(text))))
+    assert {unit.number for unit in split_units(text).units} == set(range(len(words(text))))
 
 
 def test_characters_of_several_parts_stay_whole() -> None:

@@ -4,7 +4,7 @@ import pytest
 import sacrebleu
 
 from regard.base.errors import RegardError, UsageError
-from regard.metrics.quality import Score, bleu, corpus_scores, exact_match
+from regard.metrics.quality import QualityScore, bleu, corpus_scores, exact_match
 
 OUTPUTS = ["The cat sat on the mat.", "Two dogs play in snow", "a b c d e", "He said: „nein“!"]
 REFERENCES = ["The cat sat on a mat.", "Two dogs are playing in the snow.", "a b c d e", "He said „no“."]
@@ -45,7 +45,7 @@ def test_resampling_gives_sacrebleus_interval() -> None:
 
 
 def test_a_score_is_read_at_a_glance() -> None:
-    assert str(Score("chrF", 61.238, "nrefs:1")) == "chrF 61.24"
+    assert str(QualityScore("chrF", 61.238, "nrefs:1")) == "chrF 61.24"
 
 
 def test_exact_match_is_to_the_letter_but_for_spaces_around() -> None:

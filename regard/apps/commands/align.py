@@ -106,7 +106,7 @@ def _by_eflomal(sources: list[str], targets: list[str], symmetrize: str, letters
     from regard.data.links import SYMMETRIZATIONS
 
     check_one_of("align", SYMMETRIZATIONS, symmetrize=symmetrize)
-    forward, backward = eflomal.align(zip(sources, targets, strict=True), letters)
+    forward, backward = eflomal.align_pairs(zip(sources, targets, strict=True), letters)
     return [SYMMETRIZATIONS[symmetrize](one, other) for one, other in zip(forward, backward, strict=True)]
 
 

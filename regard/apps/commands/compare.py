@@ -47,7 +47,7 @@ def compare(
     from regard.data.corpus import open_corpus
     from regard.decoding.loading import load
     from regard.decoding.translator import Translator
-    from regard.inspection.pictures.by_length import bleu_by_length, by_length, length_picture, shares
+    from regard.inspection.pictures.by_length import bleu_by_length, by_length, length_picture, percent_of
     from regard.inspection.pictures.draw import save
     from regard.metrics.quality import bleu
 
@@ -71,7 +71,7 @@ def compare(
             scores[name] = own
             first, most = next(iter(scores.items()))
             if name != first:
-                typer.echo("\t".join([f"% of {first}", *(f"{share:.0f}" for share in shares(own, most))]))
+                typer.echo("\t".join([f"% of {first}", *(f"{share:.0f}" for share in percent_of(own, most))]))
             advance(1)
     if out is not None:
         save(length_picture(parts, {name: own[1:] for name, own in scores.items()}), out)

@@ -38,11 +38,11 @@ def demo(
     from regard.apps.commands.train import run_training
     from regard.apps.settings import read_run
     from regard.base.files import write_text
-    from regard.data.dates import LANGUAGES, DateSettings, write_dates
+    from regard.data.dates import DATE_LANGUAGES, DateSettings, write_dates
     from regard.decoding.loading import load
 
     folder.mkdir(parents=True, exist_ok=True)
-    typer.echo(f"Writing dates in {len(LANGUAGES)} languages to {folder} …", err=True)
+    typer.echo(f"Writing dates in {len(DATE_LANGUAGES)} languages to {folder} …", err=True)
     if not (folder / "test.links").exists():
         write_dates(folder, DateSettings())
     write_text(folder / "run.toml", Path(__file__).with_name("demo.toml").read_text(encoding="utf-8"))

@@ -58,14 +58,14 @@ def inspect(
     pictures = _load_pictures() if png or svg else None
     page = _place(out)
     from regard.decoding.translator import Translator
-    from regard.inspection.explanation.explain import explain
+    from regard.inspection.explanation.explain import explain_text
     from regard.inspection.loading import load
 
     translator = load(model, device=device)
     if not isinstance(translator, Translator):
         raise UsageError(f"{model}: a language model, which reads no source; there is no pair to inspect")
     search = chosen_strategy(strategy, beam, translator.strategy)
-    explanation = explain(translator, text, prefix=prefix, target=target, strategy=search)
+    explanation = explain_text(translator, text, prefix=prefix, target=target, strategy=search)
     _write_page(explanation, page)
     if pictures is not None:
         _write_pictures(pictures, explanation, page, [ending for ending, on in (("png", png), ("svg", svg)) if on])

@@ -51,7 +51,7 @@ def _parts(line: str, translator: Translator) -> list[str]:
         return [line]
     if len(translator.source.encode(line)) < longest:
         return [line]
-    return segment.split(line, longest - 1, lambda piece: len(translator.source.encode(piece)))
+    return segment.split_text(line, longest - 1, lambda piece: len(translator.source.encode(piece)))
 
 
 def _ranked(one: Translation, rank: int) -> str:

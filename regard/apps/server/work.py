@@ -58,10 +58,10 @@ class Explaining(Work):
     engine: Engine
 
     def run(self, items: list[Question]) -> list[dict[str, Any]]:
-        from regard.inspection.explanation.explain import explain
+        from regard.inspection.explanation.explain import explain_text
 
         translator = self.engine.translator
-        return [explain(translator, item.text, prefix=item.prefix).to_dict() for item in items]
+        return [explain_text(translator, item.text, prefix=item.prefix).to_dict() for item in items]
 
     def cost(self, item: Question) -> int:
         return 8 * len(item.text)

@@ -81,7 +81,7 @@ def word_level(pieces: Sequence[str]) -> Any:
     return models.WordLevel(number(pieces), unk_token=SPECIALS[UNK])
 
 
-def finish(tokenizer: Tokenizer) -> Tokenizer:
+def declare_specials(tokenizer: Tokenizer) -> Tokenizer:
     """Declare the special tokens, so that other programs that read the file know them."""
     tokenizer.add_special_tokens([AddedToken(token, special=True, normalized=False) for token in SPECIALS])
     return tokenizer

@@ -57,7 +57,7 @@ def _adopt(data: bytes, where: str) -> Tokenizer:
     rules = [tokenizer.pre_tokenizer] if tokenizer.pre_tokenizer is not None else []
     if content["pre_tokenizer"] is None or "pad|unk|s|/s" not in json.dumps(content["pre_tokenizer"]):
         tokenizer.pre_tokenizer = pre_tokenizers.Sequence([*rules, assemble.guard()])
-    assemble.finish(tokenizer)
+    assemble.declare_specials(tokenizer)
     tokenizer.add_tokens([AddedToken(token["content"], normalized=token["normalized"]) for token in others])
     return tokenizer
 
@@ -101,7 +101,7 @@ def _convert(model: _Sentencepiece, where: str) -> Tokenizer:
     marked = pre_tokenizers.Metaspace(replacement=MARK, prepend_scheme=scheme, split=True)
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence([marked, assemble.guard()])
     tokenizer.decoder = assemble.default_decoder(model.prefixed)
-    assemble.finish(tokenizer)
+    assemble.declare_specials(tokenizer)
     tokenizer.add_tokens([AddedToken(piece, normalized=False) for piece, _, kind in model.pieces if kind == _USER])
     return tokenizer
 

@@ -24,7 +24,7 @@ from regard.data.corpus import Corpus, Texts
 from regard.data.subwords import assemble
 from regard.data.subwords.tokenizer import MARK, SPECIALS, UNK, SubwordPair, Subwords
 
-Kind = Literal["bpe", "unigram", "word", "character"]
+SubwordKind = Literal["bpe", "unigram", "word", "character"]
 Sharing = Literal["joint", "separate"]
 _HANDED_OVER = 1_000
 _LOOKED_AT = 1_000
@@ -39,7 +39,7 @@ class SubwordSettings:
     `min_count` is how often a pair (or a word) must occur to become a piece; `lines` is how much of a corpus is read.
     """
 
-    kind: Kind = "bpe"
+    kind: SubwordKind = "bpe"
     size: int = 8_000
     sharing: Sharing = "joint"
     byte_fallback: bool = False
@@ -48,7 +48,7 @@ class SubwordSettings:
     lines: int = 1_000_000
 
     def __post_init__(self) -> None:
-        check_one_of("subwords", get_args(Kind), kind=self.kind)
+        check_one_of("subwords", get_args(SubwordKind), kind=self.kind)
         check_one_of("subwords", get_args(Sharing), sharing=self.sharing)
         check_at_least("subwords", 1, min_count=self.min_count, lines=self.lines, characters=self.characters or 1)
         check_at_least("subwords", self.reserved + 2, size=self.size)
@@ -72,13 +72,13 @@ class SubwordSettings:
 def train_pair(corpus: Corpus, settings: SubwordSettings) -> SubwordPair:
     """The subwords of both sides of a corpus: learned together, or each for itself."""
     if settings.sharing == "joint":
-        both = train(Texts(corpus, (0, 1), settings.lines), settings)
+        both = learn_subwords(Texts(corpus, (0, 1), settings.lines), settings)
         return SubwordPair(both, both)
-    source, target = (train(Texts(corpus, (side,), settings.lines), settings) for side in (0, 1))
+    source, target = (learn_subwords(Texts(corpus, (side,), settings.lines), settings) for side in (0, 1))
     return SubwordPair(source, target)
 
 
-def train(lines: Iterable[str], settings: SubwordSettings) -> Subwords:
+def learn_subwords(lines: Iterable[str], settings: SubwordSettings) -> Subwords:
     """Subwords from lines of text, which are gone through twice: for the characters, then for the pieces."""
     if iter(lines) is lines:
         lines = list(lines)
@@ -92,7 +92,9 @@ def train(lines: Iterable[str], settings: SubwordSettings) -> Subwords:
     kept = ranked[: settings.alphabet] if settings.kind != "word" else ranked
     dropped = dict.fromkeys(map(ord, ranked[len(kept) :]), " ")
     cleaned = (unicodedata.normalize("NFC", line).translate(dropped) for line in lines) if dropped else iter(lines)
-    subwords = Subwords(assemble.finish(assemble.blank(_TRAINERS[settings.kind](cleaned, sorted(kept), settings))))
+    subwords = Subwords(
+        assemble.declare_specials(assemble.blank(_TRAINERS[settings.kind](cleaned, sorted(kept), settings)))
+    )
     _refuse_tiny(subwords, list(islice(lines, _LOOKED_AT)), settings)
     return subwords
 

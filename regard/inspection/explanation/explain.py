@@ -1,6 +1,6 @@
 """Everything that can be shown of one translation: which words made which, and how it came to be written.
 
-explanation = explain(load("runs/en-de"), "a man in a hat .")
+explanation = explain_text(load("runs/en-de"), "a man in a hat .")
 explanation.to_dict()    # plain JSON
 explanation.to_html()    # a page of its own
 """
@@ -23,7 +23,7 @@ from regard.decoding.trace import Trace
 from regard.decoding.translator import Pair, Translator
 from regard.inspection.explanation.beam_path import Path, beam_path
 from regard.inspection.explanation.forced import Forced, entropy, force, likeliest
-from regard.inspection.explanation.text_part import Alternative, Layer, Part, Written
+from regard.inspection.explanation.text_part import Layer, ShownAlternative, TextPart, Written
 from regard.inspection.explanation.tokens import SPACE, shown, tokens_of
 from regard.inspection.page.standalone import standalone
 
@@ -37,7 +37,7 @@ class Explanation:
 
     source: str
     target: str
-    parts: tuple[Part, ...]
+    parts: tuple[TextPart, ...]
     heads: HeadChoice | None = None
     """those that made the links"""
 
@@ -87,7 +87,7 @@ class Explanation:
         return f'<iframe srcdoc="{page}" sandbox="allow-scripts allow-downloads" width="100%" height="760"></iframe>'
 
 
-def explain(
+def explain_text(
     translator: Translator,
     text: str,
     *,
@@ -102,7 +102,7 @@ def explain(
     """
     if target is not None and prefix:
         raise UsageError("explain: give a prefix or a whole target, not both")
-    parts: list[Part] = []
+    parts: list[TextPart] = []
     before = ""
     for piece, start, whole in _pieces(translator, text, prefix, target):
         given = translator.target.encode(start)
@@ -126,7 +126,7 @@ def _pieces(translator: Translator, text: str, prefix: str, target: str | None) 
         return [(text, target, True)]
     cut, longest = [text], translator.max_source
     if longest is not None and measure(text) >= longest:
-        cut = segment.split(text, longest - 1, measure)
+        cut = segment.split_text(text, longest - 1, measure)
     *ended, last = prefix.split("\n")
     while len(ended) >= len(cut) and words(last):  # more lines than parts: they are one
         last = f"{ended.pop()} {last}"
@@ -148,7 +148,7 @@ def _find(
     return best.tokens, beam_path(trace[0], best.tokens)
 
 
-def _look(translator: Translator, text: str, found: tuple[int, ...], path: Path, forced: int, before: str) -> Part:
+def _look(translator: Translator, text: str, found: tuple[int, ...], path: Path, forced: int, before: str) -> TextPart:
     """A text and the ids of its translation, looked into; the first `forced` of them were given."""
     read = tuple(translator.source.encode(text))
     spelled = translator.target.decode(found)
@@ -158,7 +158,7 @@ def _look(translator: Translator, text: str, found: tuple[int, ...], path: Path,
         chance = float(seen.log_probabilities[at, (*found, EOS)[at]])
         others = _alternatives(translator.target, found, at, seen, before)
         written.append(Written(token, chance, at < forced, others))
-    return Part(
+    return TextPart(
         source=tokens_of(translator.source, text, read),
         target=tuple(written),
         layers=tuple(Layer(name, own, tuple(entropy(own).tolist())) for name, own in seen.layers.items()),
@@ -171,15 +171,15 @@ def _look(translator: Translator, text: str, found: tuple[int, ...], path: Path,
 
 def _alternatives(
     subwords: Subwords, found: tuple[int, ...], at: int, seen: Forced, before: str
-) -> tuple[Alternative, ...]:
+) -> tuple[ShownAlternative, ...]:
     """The likeliest others, but for a space that stands alone: a text that ends in it says nothing new."""
-    others: list[Alternative] = []
+    others: list[ShownAlternative] = []
     own = (*found, EOS)[at]
     for number, chance in likeliest(seen.log_probabilities[at], OTHERS + 1, without=own):
         start = before + subwords.decode([*found[:at], number])
         token = shown(subwords, number)
         if token.text != SPACE:
-            others.append(Alternative(token, chance, f"{start}\n" if number == EOS else start))
+            others.append(ShownAlternative(token, chance, f"{start}\n" if number == EOS else start))
     return tuple(others[:OTHERS])
 
 

@@ -13,7 +13,7 @@ from regard.inspection.explanation.tokens import Token, shown
 
 
 @dataclass(frozen=True)
-class Alternative:
+class ShownAlternative:
     """What might have been written at a place instead."""
 
     token: Token
@@ -30,7 +30,7 @@ class Written:
     log_probability: float
     forced: bool
     """it was given, not found"""
-    alternatives: tuple[Alternative, ...]
+    alternatives: tuple[ShownAlternative, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +43,7 @@ class Layer:
 
 
 @dataclass(frozen=True, eq=False)
-class Part:
+class TextPart:
     """What was translated at once: the whole text, unless it is longer than the model reads.
 
     Words, those of links too, are numbered within the part.

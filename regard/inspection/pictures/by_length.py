@@ -57,7 +57,7 @@ def bleu_by_length(
     ]
 
 
-def shares(values: Sequence[float], of: Sequence[float]) -> list[float]:
+def percent_of(values: Sequence[float], of: Sequence[float]) -> list[float]:
     """How much of another model's BLEU each is, in percent; a bottleneck makes it fall where sources are long."""
     return [100 * one / other if other else float("nan") for one, other in zip(values, of, strict=True)]
 
@@ -72,7 +72,7 @@ def length_picture(groups: Sequence[Group], scores: Mapping[str, Sequence[float]
     for name, values in scores.items():
         axes.plot(range(len(groups)), values, marker="o", color=colors[name], label=name, linewidth=2)
     for name, values in others:
-        below[0].plot(range(len(groups)), shares(values, most), marker="o", color=colors[name], linewidth=2)
+        below[0].plot(range(len(groups)), percent_of(values, most), marker="o", color=colors[name], linewidth=2)
     for one, label in zip((axes, *below), ("BLEU", "% of the first"), strict=False):
         one.spines[["top", "right"]].set_visible(False)
         one.grid(axis="y", color=QUIET, alpha=0.25)

@@ -22,7 +22,6 @@ from regard.attention.position import Position
 from regard.base.errors import ShapeError, UsageError, check_at_least
 from regard.base.files import replacing
 from regard.inspection.pictures.panels import (
-    Array,
     by_distance,
     caption,
     curves,
@@ -34,7 +33,7 @@ from regard.inspection.pictures.panels import (
     write_values,
 )
 from regard.inspection.pictures.style import INK, QUIET, SEEN, finish, label_axes, new_figure, plain_axes, spelled
-from regard.inspection.pictures.views import PositionView, view_mask, view_normalizer, view_position
+from regard.inspection.pictures.views import Array, PositionView, view_mask, view_normalizer, view_position
 
 ENDINGS = (".png", ".svg")
 

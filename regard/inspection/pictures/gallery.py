@@ -24,9 +24,9 @@ from regard.attention.normalizer import NORMALIZERS
 from regard.attention.position import POSITIONS
 from regard.base.catalog import Catalog
 from regard.base.errors import RegardError
-from regard.inspection.pictures.panels import Array, bars, mask_cells, short, weight_cells
+from regard.inspection.pictures.panels import bars, mask_cells, short, weight_cells
 from regard.inspection.pictures.style import INK, LINE, LINES, QUIET, finish, new_figure
-from regard.inspection.pictures.views import sizes_of, view_mask, view_normalizer, view_position
+from regard.inspection.pictures.views import Array, sizes_of, view_mask, view_normalizer, view_position
 
 COMPOSED = {
     "Local": "causal & window(4)",
@@ -84,7 +84,7 @@ def sections() -> list[Section]:
     ]
 
 
-def sample(catalog: Catalog, name: str, length: int) -> tuple[str, Any] | None:
+def sample_member(catalog: Catalog, name: str, length: int) -> tuple[str, Any] | None:
     """A member as one would write it, and the part itself; None if it needs a tensor or refuses its settings."""
     known = {"length": length, "count": 2, "rows": math.isqrt(length), "columns": math.isqrt(length)}
     member = catalog.get(name)
@@ -178,7 +178,7 @@ def _put(sheet: _Sheet, tile: Tile, x: float, y: float) -> None:
 def _mask_tiles() -> list[Tile]:
     tiles = []
     for name in MASKS.names:
-        found = sample(MASKS, name, _MASK_LENGTH)
+        found = sample_member(MASKS, name, _MASK_LENGTH)
         if found:
             keep = view_mask(found[1], _MASK_LENGTH)[0]
             tiles.append(Tile(found[0], _about(found[1]), partial(mask_cells, keep=keep, gap=0.6)))
@@ -196,7 +196,7 @@ def _composed_tiles() -> list[Tile]:
 def _position_tiles() -> list[Tile]:
     tiles = []
     for name in POSITIONS.names:
-        found = sample(POSITIONS, name, _POSITION_LENGTH)
+        found = sample_member(POSITIONS, name, _POSITION_LENGTH)
         if found:
             pairs = view_position(found[1], _POSITION_LENGTH, sizes_of(width=32, heads=4)).pairs[0]
             tiles.append(Tile(found[0], _about(found[1]), partial(weight_cells, weights=pairs, gap=0)))
@@ -206,7 +206,7 @@ def _position_tiles() -> list[Tile]:
 def _normalizer_tiles() -> list[Tile]:
     tiles = [Tile("the logits", "one query, seventeen keys", partial(bars, values=_LOGITS, color=QUIET))]
     for name in NORMALIZERS.names:
-        found = sample(NORMALIZERS, name, len(_LOGITS))
+        found = sample_member(NORMALIZERS, name, len(_LOGITS))
         if found:
             weights = view_normalizer(found[1], _LOGITS)
             tiles.append(Tile(found[0], _about(found[1]), partial(_weights_bars, weights=weights)))

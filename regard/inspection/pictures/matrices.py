@@ -15,12 +15,12 @@ from safetensors import SafetensorError, safe_open
 
 from regard.base.errors import UsageError, unknown
 
-Tokens = tuple[str, ...] | None
-Found = tuple[NDArray[np.float64], Tokens, Tokens]
+_Tokens = tuple[str, ...] | None
+Found = tuple[NDArray[np.float64], _Tokens, _Tokens]
 
 
 @dataclass(frozen=True, eq=False)
-class Matrix:
+class WeightMatrix:
     """Weights, [query, key], and the tokens of both sides where they are known."""
 
     where: str
@@ -36,7 +36,7 @@ class Matrix:
                     f"{self.where}: the matrix has {size} {kind}, but there are {len(tokens)} tokens for them"
                 )
 
-    def named(self, rows: Sequence[str] | None = None, columns: Sequence[str] | None = None) -> "Matrix":
+    def named(self, rows: Sequence[str] | None = None, columns: Sequence[str] | None = None) -> "WeightMatrix":
         """The same with other tokens, where any are given."""
         return replace(
             self,
@@ -45,7 +45,7 @@ class Matrix:
         )
 
 
-def read_matrix(path: Path, *, name: str | None = None, index: Sequence[int] = ()) -> Matrix:
+def read_matrix(path: Path, *, name: str | None = None, index: Sequence[int] = ()) -> WeightMatrix:
     """The matrix in a file, read as its name ends.
 
     `name` is the tensor's in a file that holds several; `index` picks one matrix of an array with more than two axes.
@@ -69,7 +69,7 @@ def read_matrix(path: Path, *, name: str | None = None, index: Sequence[int] = (
     if name is not None and kind != ".safetensors":
         raise UsageError(f"{path}: only a .safetensors file has names; leave out --name")
     values, rows, columns = readers[kind](path)
-    return Matrix(str(path), _pick(path, values, index), rows, columns)
+    return WeightMatrix(str(path), _pick(path, values, index), rows, columns)
 
 
 def _pick(path: Path, values: NDArray[np.float64], index: Sequence[int]) -> NDArray[np.float64]:
@@ -118,7 +118,7 @@ def _read_json(path: Path) -> Found:
     return _numbers(path, table["weights"]), _tokens(path, table, "rows"), _tokens(path, table, "columns")
 
 
-def _tokens(path: Path, table: dict[str, Any], kind: str) -> Tokens:
+def _tokens(path: Path, table: dict[str, Any], kind: str) -> _Tokens:
     tokens = table.get(kind)
     if tokens is None:
         return None

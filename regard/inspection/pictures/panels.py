@@ -19,13 +19,12 @@ from regard.inspection.pictures.style import (
     PAPER,
     QUIET,
     SIGNED,
-    WEIGHTS,
+    WEIGHT_COLORS,
     bare,
     fonts,
     plain_axes,
 )
-
-Array = NDArray[np.floating]
+from regard.inspection.pictures.views import Array
 
 _MOST_LINED = 40
 """cells along a side up to which there are lines between them"""
@@ -66,7 +65,7 @@ def weight_cells(ax: Axes, weights: Array, gap: float = 1.0, limits: tuple[float
     low, high = (float(weights.min()), float(weights.max())) if limits is None else limits
     most = max(abs(low), abs(high)) or 1.0
     if low >= 0:
-        mesh = cells(ax, weights, WEIGHTS, 0.0, most, gap)
+        mesh = cells(ax, weights, WEIGHT_COLORS, 0.0, most, gap)
     elif high <= 0:
         mesh = cells(ax, weights, BELOW, -most, 0.0, gap)
     else:

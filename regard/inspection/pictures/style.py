@@ -27,7 +27,7 @@ LINES = ("#3d4d9c", "#e48233", "#209993", "#ce4a72", "#cfae42", "#955dbc", "#61a
 
 _COOL = ("#ffffff", "#c5eaff", "#8fd2fe", "#66b6f7", "#4f99e6", "#447cce", "#3f60ad", "#394887", "#30335c")
 _WARM = ("#ffffff", "#fddebc", "#f4bc89", "#e79b5f", "#d47c40", "#bb5f2d", "#9d4825", "#7b3624", "#562922")
-WEIGHTS: Colormap = LinearSegmentedColormap.from_list("regard.weights", _COOL)
+WEIGHT_COLORS: Colormap = LinearSegmentedColormap.from_list("regard.weights", _COOL)
 """0 is paper"""
 SIGNED: Colormap = LinearSegmentedColormap.from_list("regard.signed", (*reversed(_WARM[1:]), *_COOL), N=257)
 """below 0 warm, 0 paper, above 0 cool"""

@@ -132,7 +132,7 @@ def test_eflomal_links_without_a_model(home: Path, run: Run, monkeypatch: pytest
         forward = [tuple(Link(at, at) for at in range(size)) for size in sizes]
         return forward, [links[1:] for links in forward]
 
-    monkeypatch.setattr(eflomal, "align", align)
+    monkeypatch.setattr(eflomal, "align_pairs", align)
     gold = one_to_one(home)
     done = run("align", "eflomal", *TEST, "--gold", gold, "--symmetrize", "intersection", "--out", "found.links")
     assert done.lines[0].startswith("precision 100.0%, recall ")

@@ -35,14 +35,14 @@ def test_models_put_special_tokens_first() -> None:
         assemble.unigram({"▁": -1.0, "a": -2.0}, byte_fallback=True),
         assemble.word_level(["▁a"]),
     ):
-        one = Subwords(assemble.finish(assemble.blank(model)))
+        one = Subwords(assemble.declare_specials(assemble.blank(model)))
         assert one.pieces[:4] == SPECIALS
         assert one.decode(one.encode(" a ")) == "a"
         assert assemble.content(one.tokenizer)["added_tokens"][3]["content"] == "</s>"
 
 
 def test_bytes_become_characters() -> None:
-    one = Subwords(assemble.finish(assemble.blank(assemble.bpe(["▁"], [], byte_fallback=True))))
+    one = Subwords(assemble.declare_specials(assemble.blank(assemble.bpe(["▁"], [], byte_fallback=True))))
     assert one.decode(one.encode("ü 漢")) == "ü 漢"
     assert one.decode(one.encode("漢")[:-1]).strip("\ufffd") == ""  # half a character does not raise
 
@@ -55,4 +55,4 @@ def test_without_a_leading_mark_the_first_space_stays() -> None:
 def test_unknown_characters_may_be_one_token() -> None:
     for fuse, count in ((True, 2), (False, 3)):
         model = assemble.bpe(["▁"], [], byte_fallback=False, fuse_unknown=fuse)
-        assert len(Subwords(assemble.finish(assemble.blank(model))).encode("xy")) == count
+        assert len(Subwords(assemble.declare_specials(assemble.blank(model))).encode("xy")) == count

@@ -9,7 +9,7 @@ import pytest
 from regard.base.config import from_dict
 from regard.base.errors import ConfigError, RegardError
 from regard.data.corpus import Corpus, Texts, open_corpus
-from regard.data.subwords.learn import SubwordSettings, train, train_pair
+from regard.data.subwords.learn import SubwordSettings, learn_subwords, train_pair
 from regard.data.subwords.tokenizer import SPECIALS
 from tests.data.examples import KINDS, LINES, subwords
 
@@ -28,15 +28,15 @@ def test_the_same_text_gives_the_same_vocabulary(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_sizes_are_kept(kind: str) -> None:
     for size in (120, 160):
-        one = train(LINES, SubwordSettings(kind=kind, size=size))  # type: ignore[arg-type]
+        one = learn_subwords(LINES, SubwordSettings(kind=kind, size=size))  # type: ignore[arg-type]
         assert len(SPECIALS) < len(one) <= size
         assert one.kind == kind
-    large = train(LINES, SubwordSettings(kind=kind, size=50_000))  # type: ignore[arg-type]
+    large = learn_subwords(LINES, SubwordSettings(kind=kind, size=50_000))  # type: ignore[arg-type]
     assert len(large) < 1_000  # the text supports no more, which is no fault
 
 
 def test_bytes_count_as_pieces() -> None:
-    one = train(LINES, SubwordSettings(size=400, byte_fallback=True))
+    one = learn_subwords(LINES, SubwordSettings(size=400, byte_fallback=True))
     assert len(one) == 400
     assert one.pieces[4] == "<0x00>"
 
@@ -44,27 +44,27 @@ def test_bytes_count_as_pieces() -> None:
 def test_rare_characters_give_way() -> None:
     lines = [*LINES, "漢字仮名交じり文"]
     settings = SubwordSettings(size=200, characters=len(set("".join(LINES))) - 1)
-    one = train(lines, settings)
+    one = learn_subwords(lines, settings)
     assert one.unknowns("漢字 dog") == ("漢", "字")
     assert one.unknowns("".join(LINES)) == ()
-    assert "".join(train(lines, SubwordSettings(kind="character", size=500)).unknowns("漢字")) == ""
+    assert "".join(learn_subwords(lines, SubwordSettings(kind="character", size=500)).unknowns("漢字")) == ""
 
 
 def test_an_iterator_may_be_given() -> None:
-    assert train(iter(LINES), SubwordSettings(size=400)) == subwords()
+    assert learn_subwords(iter(LINES), SubwordSettings(size=400)) == subwords()
 
 
 def test_no_text_is_an_error() -> None:
     for lines in ([], ["", "  ", "▁"]):
         with pytest.raises(RegardError, match="there is no text to learn from"):
-            train(lines, SubwordSettings())
+            learn_subwords(lines, SubwordSettings())
 
 
 def test_a_vocabulary_that_came_out_tiny_is_an_error() -> None:
     with pytest.raises(RegardError, match="cannot write 12 of the first 12 tokens of its own text"):
-        train(["a b c d e f", "g h i j k l"], SubwordSettings(kind="word"))
+        learn_subwords(["a b c d e f", "g h i j k l"], SubwordSettings(kind="word"))
     with pytest.raises(RegardError, match="no two characters occur together 50 times"):
-        train(LINES, SubwordSettings(min_count=50))
+        learn_subwords(LINES, SubwordSettings(min_count=50))
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_joint_or_separate(corpus: Corpus) -> None:
 
 def test_only_the_first_lines_are_read(corpus: Corpus) -> None:
     assert train_pair(corpus, SubwordSettings(size=60, lines=9)).source.unknowns("z") == ("z",)
-    assert train(Texts(corpus), SubwordSettings(size=60)).unknowns("z") == ()
+    assert learn_subwords(Texts(corpus), SubwordSettings(size=60)).unknowns("z") == ()
 
 
 def test_an_error_of_the_text_reaches_the_caller(corpus: Corpus) -> None:

@@ -65,7 +65,7 @@ def test_seed_and_key_each_matter(kind: str) -> None:
 
 def test_unigram_draws_in_proportion() -> None:
     scores = {"▁": -1.0, "a": -1.5, "b": -2.0, "ab": -2.2, "▁a": -2.4, "▁ab": -3.0}
-    one = Subwords(assemble.finish(assemble.blank(assemble.unigram(scores, byte_fallback=False))))
+    one = Subwords(assemble.declare_specials(assemble.blank(assemble.unigram(scores, byte_fallback=False))))
     cut, alpha = Resegment(one, alpha=0.7), 0.7
     ways = [("▁", "a", "b"), ("▁", "ab"), ("▁a", "b"), ("▁ab",)]
     weights = [math.exp(alpha * sum(scores[piece] for piece in way)) for way in ways]
@@ -77,7 +77,9 @@ def test_unigram_draws_in_proportion() -> None:
 
 
 def test_merges_are_dropped_in_proportion() -> None:
-    one = Subwords(assemble.finish(assemble.blank(assemble.bpe(["▁", "a", "▁a"], [("▁", "a")], byte_fallback=False))))
+    one = Subwords(
+        assemble.declare_specials(assemble.blank(assemble.bpe(["▁", "a", "▁a"], [("▁", "a")], byte_fallback=False)))
+    )
     cut = Resegment(one, dropout=0.25)
     whole = sum(len(cut(one.encode("a"), 0, at)) == 1 for at in range(8_000))
     assert abs(whole / 8_000 - 0.75) < 5 * math.sqrt(0.75 * 0.25 / 8_000)

@@ -57,10 +57,10 @@ def test_a_text_cannot_spell_a_special_token(kind: str, byte_fallback: bool, tex
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_vocabulary_trained_on_special_names_does_not_learn_them(kind: str) -> None:
-    from regard.data.subwords.learn import SubwordSettings, train
+    from regard.data.subwords.learn import SubwordSettings, learn_subwords
 
     lines = ["a<s>b <s> </s>x <pad> <unk> c"] * 20
-    one = train(lines, SubwordSettings(kind=kind, size=200))  # type: ignore[arg-type]
+    one = learn_subwords(lines, SubwordSettings(kind=kind, size=200))  # type: ignore[arg-type]
     assert not set(range(4)) & set(one.encode(lines[0]))
     assert one.decode(one.encode(lines[0])) == lines[0]
 

@@ -3,7 +3,7 @@
 import pytest
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 
-from regard.data.subwords.learn import SubwordSettings, train
+from regard.data.subwords.learn import SubwordSettings, learn_subwords
 from regard.data.subwords.tokenizer import SPECIALS, UNK, Subwords, words
 from regard.data.subwords.word_numbers import word_numbers
 from tests.data.examples import LINES
@@ -11,7 +11,7 @@ from tests.data.examples import LINES
 
 @pytest.mark.parametrize("kind", ["bpe", "unigram", "word", "character"])
 def test_tokens_know_their_word_as_their_offsets_do(kind: str) -> None:
-    subwords = train(LINES, SubwordSettings(kind=kind, size=120, min_count=1))
+    subwords = learn_subwords(LINES, SubwordSettings(kind=kind, size=120, min_count=1))
     for line in LINES:
         ids = subwords.encode(line)
         numbers = word_numbers(subwords, line, ids).tolist()
@@ -22,7 +22,7 @@ def test_tokens_know_their_word_as_their_offsets_do(kind: str) -> None:
 
 
 def test_a_spelling_that_encoding_would_not_choose() -> None:
-    subwords = train(["ab ab ab abc"], SubwordSettings(size=20, min_count=1))
+    subwords = learn_subwords(["ab ab ab abc"], SubwordSettings(size=20, min_count=1))
     letter = {piece: number for number, piece in enumerate(subwords.pieces)}
     ids = [letter["▁"], letter["a"], letter["b"], letter["▁"], letter["▁"], letter["c"]]
     text = subwords.decode(ids)
@@ -31,7 +31,7 @@ def test_a_spelling_that_encoding_would_not_choose() -> None:
 
 
 def test_unknown_words_are_words() -> None:
-    subwords = train(["a b"], SubwordSettings(kind="word", min_count=1))
+    subwords = learn_subwords(["a b"], SubwordSettings(kind="word", min_count=1))
     ids = [subwords.encode("a")[0], UNK, UNK, subwords.encode("b")[0]]
     assert word_numbers(subwords, subwords.decode(ids), ids).tolist() == [0, 1, 2, 3]
 
@@ -59,4 +59,4 @@ def test_loaded_subwords_of_another_kind() -> None:
 
 def test_no_tokens_and_no_words() -> None:
     assert word_numbers(wordpieces(), "", []).tolist() == []
-    assert word_numbers(train(["a b"], SubwordSettings(min_count=1)), "", []).tolist() == []
+    assert word_numbers(learn_subwords(["a b"], SubwordSettings(min_count=1)), "", []).tolist() == []

@@ -5,15 +5,15 @@ import json
 import torch
 
 from regard.data.links import Link
-from regard.data.subwords.learn import SubwordSettings, train
+from regard.data.subwords.learn import SubwordSettings, learn_subwords
 from regard.inspection.explanation.beam_path import Branch
-from regard.inspection.explanation.text_part import Alternative, Layer, Part, Written
+from regard.inspection.explanation.text_part import Layer, ShownAlternative, TextPart, Written
 from regard.inspection.explanation.tokens import Token
 
-SUBWORDS = train(["ab c"], SubwordSettings(kind="character"))
+SUBWORDS = learn_subwords(["ab c"], SubwordSettings(kind="character"))
 END = Token("⏎", True)
-OTHER = Alternative(Token("c", False), -2.123456, "c")
-PART = Part(
+OTHER = ShownAlternative(Token("c", False), -2.123456, "c")
+PART = TextPart(
     source=(Token("a", True, 0), Token("b", True, 1), END),
     target=(Written(Token("c", True, 0), -0.123456, True, (OTHER,)), Written(END, -0.5, False, ())),
     layers=(Layer("cross", torch.tensor([[[1.0, 0.0, 0.0], [0.33333, 0.66667, 0.0]]]), (0.459147,)),),

@@ -1,10 +1,10 @@
 """Tokens as people read them."""
 
-from regard.data.subwords.learn import SubwordSettings, train
+from regard.data.subwords.learn import SubwordSettings, learn_subwords
 from regard.data.subwords.tokenizer import EOS
 from regard.inspection.explanation.tokens import END, Token, shown, tokens_of
 
-CHARACTERS = train(["ab c"], SubwordSettings(kind="character"))
+CHARACTERS = learn_subwords(["ab c"], SubwordSettings(kind="character"))
 
 
 def test_the_end_and_lone_spaces_are_made_visible() -> None:
@@ -27,7 +27,7 @@ def test_tokens_know_their_words() -> None:
 
 
 def test_pieces_that_a_model_chose_itself_are_kept() -> None:
-    subwords = train(["aabb aabb aa bb"] * 9, SubwordSettings(min_count=1, size=40))
+    subwords = learn_subwords(["aabb aabb aa bb"] * 9, SubwordSettings(min_count=1, size=40))
     letters = [subwords.pieces.index(piece) for piece in ("▁", "a", "a")]
     assert [token.text for token in tokens_of(subwords, "aa", letters)] == ["␣", "a", "a", END]
 

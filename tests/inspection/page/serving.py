@@ -7,10 +7,10 @@ from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-from regard.data.subwords.learn import SubwordSettings, train
+from regard.data.subwords.learn import SubwordSettings, learn_subwords
 from regard.decoding.strategies.beam import Beam
 from regard.decoding.translator import Translator
-from regard.inspection.explanation.explain import explain
+from regard.inspection.explanation.explain import explain_text
 from regard.inspection.page.assets import asset, index
 from regard.models.seq2seq import Seq2seq
 from regard.models.transformer import Transformer
@@ -25,7 +25,7 @@ LANGUAGES = [
 def model(design: Transformer | Seq2seq | None = None, kind: str = "word") -> Translator:
     """Untrained: what it says makes no sense, but it says it with attention."""
     design = design or Transformer(width=8, heads=2, feedforward=8, encoder_layers=1, decoder_layers=3)
-    subwords = train(TEXTS, SubwordSettings(kind=kind, min_count=1))
+    subwords = learn_subwords(TEXTS, SubwordSettings(kind=kind, min_count=1))
     built = design.build(dict.fromkeys(design.needs, len(subwords))).eval()
     return Translator(built, subwords, subwords, Beam(size=3, max_length=5, no_repeat_ngram=1))
 
@@ -52,7 +52,7 @@ class Site:
         if self.refusal is not None:
             return self.refusal[0], {"error": self.refusal[1]}
         with self.lock:
-            return 200, explain(self.translator, question["q"], prefix=question["prefix"]).to_dict()
+            return 200, explain_text(self.translator, question["q"], prefix=question["prefix"]).to_dict()
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.base.errors import UsageError
-from regard.inspection.pictures.by_length import bleu_by_length, by_length, length_picture, shares
+from regard.inspection.pictures.by_length import bleu_by_length, by_length, length_picture, percent_of
 from regard.inspection.pictures.draw import save
 from regard.metrics.quality import corpus_scores
 
@@ -38,8 +38,8 @@ def test_outputs_and_references_must_be_as_many() -> None:
 
 
 def test_a_share_of_nothing_is_no_number() -> None:
-    assert shares([1.0, 3.0], [4.0, 2.0]) == [25.0, 150.0]
-    assert str(shares([1.0], [0.0])) == "[nan]"
+    assert percent_of([1.0, 3.0], [4.0, 2.0]) == [25.0, 150.0]
+    assert str(percent_of([1.0], [0.0])) == "[nan]"
 
 
 def test_the_picture_has_a_line_for_each_model(tmp_path: Path) -> None:

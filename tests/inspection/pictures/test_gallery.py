@@ -7,7 +7,7 @@ import pytest
 from regard.attention.mask import MASKS
 from regard.attention.normalizer import NORMALIZERS
 from regard.attention.position import POSITIONS
-from regard.inspection.pictures.gallery import COMPOSED, gallery_picture, sample, sections
+from regard.inspection.pictures.gallery import COMPOSED, gallery_picture, sample_member, sections
 
 NEED_TENSORS = {"edges", "matrix", "padding"}
 
@@ -21,11 +21,11 @@ def test_every_member_that_needs_no_tensor_is_shown() -> None:
 
 
 def test_samples_can_be_written_as_they_are_named() -> None:
-    name, part = sample(MASKS, "window", 16)
+    name, part = sample_member(MASKS, "window", 16)
     assert name == "window(4)"
     assert MASKS.make(name) == part
-    assert sample(MASKS, "padding", 16) is None
-    assert sample(POSITIONS, "learned", 36)[0] == "learned(36)"
+    assert sample_member(MASKS, "padding", 16) is None
+    assert sample_member(POSITIONS, "learned", 36)[0] == "learned(36)"
 
 
 @pytest.mark.parametrize("columns", [3, 8])

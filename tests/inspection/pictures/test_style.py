@@ -9,7 +9,7 @@ from matplotlib.colors import Colormap
 from regard.inspection.pictures.style import (
     BELOW,
     SIGNED,
-    WEIGHTS,
+    WEIGHT_COLORS,
     bare,
     finish,
     fonts,
@@ -49,8 +49,8 @@ def lightness(colors: Colormap) -> np.ndarray:
 
 
 def test_more_weight_is_always_darker_and_none_is_paper() -> None:
-    assert WEIGHTS(0.0)[:3] == (1, 1, 1)
-    assert (np.diff(lightness(WEIGHTS)) < 0).all()
+    assert WEIGHT_COLORS(0.0)[:3] == (1, 1, 1)
+    assert (np.diff(lightness(WEIGHT_COLORS)) < 0).all()
     assert BELOW(1.0)[:3] == (1, 1, 1)
     assert (np.diff(lightness(BELOW)) > 0).all()
     assert lightness(SIGNED).argmax() == 50
