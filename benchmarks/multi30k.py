@@ -7,7 +7,7 @@ import numpy as np
 from environments import ROOT
 
 from regard.apps.preparation import prepare
-from regard.apps.settings import RunSettings, read_run
+from regard.apps.run_settings import RunSettings, read_run
 from regard.data.plan import BatchPosition
 
 RECIPE = ROOT / "recipes" / "multi30k.toml"

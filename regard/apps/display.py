@@ -1,7 +1,8 @@
-"""What a person sees of a training: a bar with speed, loss and time left, and a line for each validation."""
+"""Progress on standard error: bars for work of known size, and for a training speed, loss and time left."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Self
 
 import typer
@@ -9,6 +10,22 @@ import typer
 from regard.training.progress import Progress, StepReport
 
 SHOWN = ("loss", "perplexity", "bleu", "chrf", "exact")
+
+
+@contextmanager
+def bar(title: str, total: int) -> Iterator[Callable[[int], None]]:
+    """A bar for work of known size, on a terminal alone; the function that is given moves it on."""
+    if not sys.stderr.isatty():
+        yield lambda count: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import Progress as Bar
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Bar(*columns, console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task(title, total=total)
+        yield lambda count: shown.advance(task, count)
 
 
 class Watch(Progress):

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from regard.alignment.eflomal import EFLOMAL, eflomal_links
-from regard.apps.settings import RunSettings, SubwordChoice
+from regard.apps.run_settings import RunSettings, SubwordChoice
 from regard.base.config import to_dict
 from regard.base.errors import ConfigError, RegardError
 from regard.base.files import digest, read_text, write_text

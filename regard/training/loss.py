@@ -6,7 +6,7 @@ Szegedy et al., Rethinking the Inception Architecture, 2015, https://arxiv.org/a
 over real tokens; padding (0) is dropped before the output layer. With ε = 0 this is the negative log-likelihood, whose
 mean's exponential is the perplexity.
 
-The logits of all tokens at once, [tokens, vocabulary], are the largest tensor of a training step; `blockwise.py`
+The logits of all tokens at once, [tokens, vocabulary], are the largest tensor of a training step; `blockwise_loss.py`
 computes the same without holding them.
 """
 
@@ -23,7 +23,7 @@ from regard.data.pairs import Batch
 from regard.data.subwords.tokenizer import PAD
 from regard.data.windows import TextWindow
 from regard.models.model import Model
-from regard.training.blockwise import blockwise, wide
+from regard.training.blockwise_loss import blockwise, wide
 
 Item = Batch | TextWindow
 _FEWEST_ROWS = 256

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from regard.apps.advice import Advice, Look, advise, look_at
-from regard.apps.settings import with_preset
+from regard.apps.run_settings import with_preset
 from regard.base.errors import RegardError
 from regard.data.corpus import open_corpus
 from tests.apps import toy

@@ -1,11 +1,11 @@
-"""What a person sees of a training."""
+"""What a person sees of work and of a training."""
 
 import io
 import sys
 
 import pytest
 
-from regard.apps.display import Watch
+from regard.apps.display import Watch, bar
 from regard.training.progress import StepReport
 
 REPORT = StepReport(
@@ -23,6 +23,23 @@ REPORT = StepReport(
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
+
+
+def test_nothing_is_shown_where_nobody_watches(capsys: pytest.CaptureFixture[str]) -> None:
+    with bar("translating", 10) as advance:
+        advance(4)
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_terminal_shows_how_far_it_is(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    monkeypatch.setenv("TERM", "xterm")
+    with bar("translating", 10) as advance:
+        advance(10)
+    assert "translating" in terminal.getvalue()
+    assert "10/10" in terminal.getvalue()
+    assert capsys.readouterr().out == ""
 
 
 def test_elsewhere_than_on_a_terminal_validations_are_lines(capsys: pytest.CaptureFixture[str]) -> None:

@@ -8,7 +8,7 @@ import torch
 
 from regard.alignment import eflomal
 from regard.apps.preparation import dev_batches, find_subwords, prepare
-from regard.apps.settings import RunSettings, read_run
+from regard.apps.run_settings import RunSettings, read_run
 from regard.base.errors import ConfigError, RegardError
 from regard.data.corpus import open_corpus
 from regard.data.links import Link

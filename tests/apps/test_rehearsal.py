@@ -6,7 +6,7 @@ import pytest
 
 from regard.apps.preparation import Prepared, prepare
 from regard.apps.rehearsal import rehearse
-from regard.apps.settings import read_run
+from regard.apps.run_settings import read_run
 from tests.apps.running import SMALL, SMALL_LM
 
 

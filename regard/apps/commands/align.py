@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from regard.apps.decode_options import DeviceOption, ThreadsOption, use_threads
-from regard.apps.help import examples
-from regard.apps.progress import bar
+from regard.apps.display import bar
+from regard.apps.options import DeviceOption, ThreadsOption, examples, use_threads
 
 if TYPE_CHECKING:
     from regard.alignment.aligner import Aligner

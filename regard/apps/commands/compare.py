@@ -5,17 +5,17 @@ from typing import Annotated
 
 import typer
 
-from regard.apps.decode_options import (
+from regard.apps.display import bar
+from regard.apps.options import (
     BeamOption,
     DeviceOption,
+    FileGroups,
     StrategyOption,
     ThreadsOption,
     chosen_strategy,
+    examples,
     use_threads,
 )
-from regard.apps.file_groups import FileGroups
-from regard.apps.help import examples
-from regard.apps.progress import bar
 
 app = typer.Typer(add_completion=False)
 

@@ -5,8 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from regard.apps.decode_options import ThreadsOption, use_threads
-from regard.apps.help import examples
+from regard.apps.options import ThreadsOption, examples, use_threads
 
 app = typer.Typer(add_completion=False)
 
@@ -36,7 +35,7 @@ def demo(
     """Train a translator of written dates, measure it on days it has never seen, and draw what it looks at."""
     use_threads(threads)
     from regard.apps.commands.train import run_training
-    from regard.apps.settings import read_run
+    from regard.apps.run_settings import read_run
     from regard.base.files import write_text
     from regard.data.dates import DATE_LANGUAGES, DateSettings, write_dates
     from regard.decoding.loading import load

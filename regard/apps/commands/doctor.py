@@ -7,9 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from regard.apps.commands.train import DataOption, SetOption
-from regard.apps.decode_options import DeviceOption, ThreadsOption, use_threads
-from regard.apps.file_groups import FileGroups
-from regard.apps.help import examples
+from regard.apps.options import DeviceOption, FileGroups, ThreadsOption, examples, use_threads
 
 app = typer.Typer(add_completion=False)
 
@@ -34,7 +32,7 @@ def doctor(
     """Check the data, try the model for a few seconds, and predict time and memory."""
     use_threads(threads)
     from regard.apps.preparation import prepare
-    from regard.apps.settings import read_run
+    from regard.apps.run_settings import read_run
     from regard.base.errors import UsageError
     from regard.data.corpus import open_corpus
 

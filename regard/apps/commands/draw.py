@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from regard.apps.help import examples
+from regard.apps.options import examples
 from regard.base.errors import RegardError, UsageError
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from regard.apps.decode_options import (
+from regard.apps.display import bar
+from regard.apps.options import (
     BeamOption,
     DeviceOption,
     PrecisionOption,
@@ -14,10 +15,9 @@ from regard.apps.decode_options import (
     StrategyOption,
     ThreadsOption,
     chosen_strategy,
+    examples,
     use_threads,
 )
-from regard.apps.help import examples
-from regard.apps.progress import bar
 
 if TYPE_CHECKING:
     from regard.decoding.generator import Generator

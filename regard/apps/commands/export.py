@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from regard.apps.help import examples
+from regard.apps.options import examples
 
 app = typer.Typer(add_completion=False)
 

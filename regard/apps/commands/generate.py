@@ -5,8 +5,7 @@ from typing import Annotated
 
 import typer
 
-from regard.apps.decode_options import DeviceOption, StrategyOption, ThreadsOption, chosen_strategy, use_threads
-from regard.apps.help import examples
+from regard.apps.options import DeviceOption, StrategyOption, ThreadsOption, chosen_strategy, examples, use_threads
 
 app = typer.Typer(add_completion=False)
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from regard.apps.commands.align import ReverseOption, load_translator, read_pairs
-from regard.apps.decode_options import DeviceOption, ThreadsOption, use_threads
-from regard.apps.help import examples
+from regard.apps.options import DeviceOption, ThreadsOption, examples, use_threads
 
 if TYPE_CHECKING:
     from regard.alignment.heads import Ranking

@@ -6,8 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from regard.apps.file_groups import FileGroups
-from regard.apps.help import examples
+from regard.apps.options import FileGroups, examples
 
 app = typer.Typer(add_completion=False)
 
@@ -78,8 +77,7 @@ def init(
 ) -> None:
     """Look at parallel text, choose settings that suit it, and write them to run.toml."""
     from regard.apps.advice import advise, look_at
-    from regard.apps.languages import language_of
-    from regard.apps.settings import run_of
+    from regard.apps.run_settings import run_of
     from regard.base.errors import UsageError
     from regard.base.files import write_text
     from regard.data.corpus import open_corpus
@@ -136,3 +134,12 @@ def _quoted(text: str) -> str:
     import json
 
     return json.dumps(text, ensure_ascii=False)
+
+
+def language_of(file: Path) -> str | None:
+    """`train.de`, `train.lc.de.gz` and `corpus.de.txt` are German; None where the name does not say."""
+    parts = [part for part in file.name.split(".")[1:] if part not in ("gz", "txt", "text", "tok", "tsv", "jsonl")]
+    last = parts[-1] if parts else ""
+    code, _, region = last.replace("-", "_").partition("_")
+    plausible = 2 <= len(code) <= 3 and code.isalpha() and (not region or region.isalnum())
+    return last if plausible else None

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from regard.apps.decode_options import (
+from regard.apps.options import (
     BeamOption,
     DeviceOption,
     StrategyOption,
     ThreadsOption,
     chosen_strategy,
+    examples,
     use_threads,
 )
-from regard.apps.help import examples
 from regard.base.errors import RegardError, UsageError
 
 if TYPE_CHECKING:

@@ -6,8 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from regard.apps.decode_options import DeviceOption, EngineOption, PrecisionOption, ShortlistOption, ThreadsOption
-from regard.apps.help import examples
+from regard.apps.options import DeviceOption, EngineOption, PrecisionOption, ShortlistOption, ThreadsOption, examples
 
 app = typer.Typer(add_completion=False)
 

@@ -5,8 +5,7 @@ from typing import Annotated, Any
 
 import typer
 
-from regard.apps.decode_options import DeviceOption, ThreadsOption, use_threads
-from regard.apps.help import examples
+from regard.apps.options import DeviceOption, ThreadsOption, examples, use_threads
 
 app = typer.Typer(add_completion=False)
 RunsOption = Annotated[Path, typer.Option("--runs", help="Where the folders of runs are.")]
@@ -34,7 +33,7 @@ def train(
 ) -> None:
     """Train the model that a run file describes. Interrupt it as you like: the same command goes on."""
     use_threads(threads)
-    from regard.apps.settings import read_run
+    from regard.apps.run_settings import read_run
 
     settings = read_run(run, changes)
     folder = runs / settings.name

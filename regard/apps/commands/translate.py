@@ -10,19 +10,22 @@ from typing import Annotated, Any
 import typer
 
 from regard.apps.commands.align import links_as_json
-from regard.apps.decode_options import (
+from regard.apps.options import (
     BeamOption,
     DeviceOption,
     EngineOption,
+    KeepOption,
+    Markup,
+    MarkupOption,
     PrecisionOption,
     ShortlistOption,
     StrategyOption,
     ThreadsOption,
     chosen_strategy,
+    examples,
+    keeping,
     use_threads,
 )
-from regard.apps.help import examples
-from regard.apps.markup_options import KeepOption, Markup, MarkupOption, keeping
 
 app = typer.Typer(add_completion=False)
 

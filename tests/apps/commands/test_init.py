@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from regard.apps.settings import read_run
+from regard.apps.commands.init import language_of
+from regard.apps.run_settings import read_run
 from tests.apps import toy
 from tests.apps.running import Run
 
@@ -116,3 +117,24 @@ def test_what_is_wrong_is_one_sentence_and_no_file(
     assert done.code == code
     assert done.out == ""
     assert not Path("run.toml").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "code"),
+    [
+        ("train.de", "de"),
+        ("data.en/train.lc.norm.tok.de.gz", "de"),
+        ("corpus.de.txt", "de"),
+        ("train.pt_BR", "pt_BR"),
+        ("train.zh-Hans.gz", "zh-Hans"),
+        ("train.ces", "ces"),
+        ("train.txt", None),
+        ("pairs.tsv", None),
+        ("train", None),
+        ("de", None),
+        ("train.2024", None),
+        ("train.english", None),
+    ],
+)
+def test_the_last_plausible_ending_is_the_language(name: str, code: str | None) -> None:
+    assert language_of(Path(name)) == code

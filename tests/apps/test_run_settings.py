@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from regard.apps.settings import RunSettings, read_run, with_preset
+from regard.apps.run_settings import RunSettings, read_run, with_preset
 from regard.base.config import from_dict, to_dict, to_toml
 from regard.base.errors import ConfigError
 from regard.decoding.strategies.beam import Beam

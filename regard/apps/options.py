@@ -1,0 +1,136 @@
+"""What commands share: how to decode, on what, with how many threads; how markup is kept; files of an option; helps."""
+
+import dataclasses
+from collections.abc import Callable, Iterable, Sequence
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+BeamOption = Annotated[int | None, typer.Option("--beam", min=1, help="Beam size; 1 is greedy.")]
+StrategyOption = Annotated[
+    str | None, typer.Option("--strategy", help="Any other search, such as 'sample(temperature=0.8, top_k=20)'.")
+]
+
+
+def _usable(device: str) -> str:
+    """The same device, if it is there."""
+    if device != "cpu":
+        import torch
+
+        from regard.base.errors import UsageError
+
+        try:
+            torch.empty(1, device=device).item()
+        except (RuntimeError, AssertionError) as error:
+            raise UsageError(f"--device {device}: cannot be used: {str(error).partition(chr(10))[0]}") from error
+    return device
+
+
+DeviceOption = Annotated[str, typer.Option("--device", callback=_usable, help="Where to compute: cpu, cuda, cuda:1 …")]
+EngineOption = Annotated[str, typer.Option("--engine", help="What computes: torch, or ctranslate2, which is faster.")]
+PrecisionOption = Annotated[str, typer.Option("--precision", help="Of products with large matrices: float32 or int8.")]
+ShortlistOption = Annotated[bool, typer.Option("--shortlist", help="Score likely words alone; see regard shortlist.")]
+ThreadsOption = Annotated[int | None, typer.Option("--threads", min=1, help="Processor threads; all cores unless set.")]
+
+
+def chosen_strategy(strategy: str | None, beam: int | None, default: Any, **changes: Any) -> Any:
+    """The strategy that the options ask for: their own, or the model's with some settings changed."""
+    from regard.base.errors import UsageError
+    from regard.decoding.strategy import STRATEGIES
+
+    chosen = default
+    if strategy is not None:
+        if beam is not None:
+            raise UsageError("give --beam or --strategy, not both")
+        chosen = STRATEGIES.make(strategy, "--strategy")
+    given = {name: value for name, value in changes.items() if value is not None}
+    if beam is not None:
+        given["size"] = beam
+    if "size" in given and not hasattr(chosen, "size"):
+        chosen = STRATEGIES.make("beam")
+    known = {field.name for field in dataclasses.fields(chosen)}
+    for name in given:
+        if name not in known:
+            kind = type(chosen).__name__.lower()
+            raise UsageError(f"--{name.replace('_', '-')}: a {kind} search has no such setting")
+    return dataclasses.replace(chosen, **given)
+
+
+def use_threads(threads: int | None) -> None:
+    """Compute with so many threads."""
+    if threads is not None:
+        import torch
+
+        torch.set_num_threads(threads)
+
+
+class Markup(StrEnum):
+    """What is in the text besides words."""
+
+    html = "html"
+    placeholders = "placeholders"
+
+
+MarkupOption = Annotated[
+    Markup | None,
+    typer.Option(
+        "--markup", help="Keep tags of an HTML document, or {name}, %s, addresses in lines, where they belong."
+    ),
+]
+KeepOption = Annotated[
+    str | None,
+    typer.Option("--keep", help="With --markup, what is kept: url,email,braces,percent unless set; or number too."),
+]
+_Translate = Callable[[list[str]], Sequence[Any]]
+
+
+def keeping(markup: Markup | None, keep: str | None, translate: _Translate, **others: Any) -> _Translate:
+    """The same translating with markup kept; HTML is a document for each text. `others` are options that do not fit."""
+    from regard.base.errors import UsageError
+    from regard.decoding.translator import Translation
+    from regard.markup.document import translate_pages, translate_texts
+    from regard.markup.placeholders import ALWAYS, Kept
+
+    if markup is None:
+        if keep is not None:
+            raise UsageError("--keep: give --markup html or --markup placeholders with it")
+        return translate
+    for name, value in others.items():
+        if value:
+            raise UsageError(f"--{name.replace('_', '-')}: cannot be given with --markup {markup.value}")
+    kept = Kept(ALWAYS if keep is None else tuple(kind.strip() for kind in keep.split(",") if kind.strip()))
+    if markup is Markup.html:
+        return lambda pages: [Translation(page, 0.0, ()) for page in translate_pages(translate, pages, kept)]
+    return lambda texts: [dataclasses.replace(one, alignment=None) for one in translate_texts(translate, texts, kept)]
+
+
+GROUPS = ("--dev", "--test")
+
+
+class FileGroups(TyperCommand):
+    """A command whose options of GROUPS take the one or two words that follow them."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Write `--dev a b` as the parser has it: `--dev a --dev b`."""
+        return super().parse_args(ctx, list(_spread(args)))
+
+
+def _spread(args: list[str]) -> Iterable[str]:
+    rest = list(args)
+    while rest:
+        word = rest.pop(0)
+        if word not in GROUPS:
+            yield word
+            continue
+        files: list[str] = []
+        while rest and len(files) < 2 and not rest[0].startswith("-"):
+            files.append(rest.pop(0))
+        for file in files or [""]:
+            yield from (word, file) if file else (word,)
+
+
+def examples(*lines: str) -> str:
+    """The end of a command's help: lines to try, kept as they are."""
+    return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)

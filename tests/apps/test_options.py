@@ -1,0 +1,112 @@
+"""What several commands share."""
+
+from pathlib import Path
+from typing import Annotated
+
+import pytest
+import torch
+import typer
+from typer.testing import CliRunner
+
+from regard.apps.options import FileGroups, Markup, chosen_strategy, examples, keeping, use_threads
+from regard.base.errors import UsageError
+from regard.decoding.strategies.beam import Beam
+from regard.decoding.strategies.greedy import Greedy
+from regard.decoding.strategies.sample import Sample
+from tests.markup.fakes import backwards
+
+app = typer.Typer()
+
+
+@app.command(cls=FileGroups)
+def show(
+    files: Annotated[list[Path], typer.Argument()],
+    dev: Annotated[list[Path], typer.Option("--dev")] = [],  # noqa: B006
+    name: Annotated[str, typer.Option()] = "",
+) -> None:
+    typer.echo(f"{' '.join(map(str, files))}|{' '.join(map(str, dev))}|{name}")
+
+
+@pytest.mark.parametrize(
+    ("words", "understood"),
+    [
+        ("a b", "a b||"),
+        ("a b --dev c d", "a b|c d|"),
+        ("--dev c d a b", "a b|c d|"),
+        ("a --dev c", "a|c|"),
+        ("a --dev c --name x b", "a b|c|x"),
+        ("a b --dev c d --name x", "a b|c d|x"),
+        ("a b --dev=c", "a b|c|"),
+    ],
+)
+def test_one_or_two_words_belong_to_the_option(words: str, understood: str) -> None:
+    assert CliRunner().invoke(app, words.split()).output.strip() == understood
+
+
+def test_an_option_without_its_files_is_wrong_use() -> None:
+    assert CliRunner().invoke(app, ["a", "b", "--dev"]).exit_code == 2
+
+
+def test_without_options_the_models_own_strategy_is_used() -> None:
+    own = Beam(size=7, length_penalty=0.6)
+    assert chosen_strategy(None, None, own, n_best=None) == own
+
+
+def test_options_change_the_models_own_strategy() -> None:
+    own = Beam(size=7, length_penalty=0.6)
+    assert chosen_strategy(None, 3, own, n_best=2, max_length=9) == Beam(
+        size=3, n_best=2, max_length=9, length_penalty=0.6
+    )
+
+
+def test_a_beam_is_searched_where_the_model_has_another_strategy() -> None:
+    assert chosen_strategy(None, 3, Greedy()) == Beam(size=3)
+
+
+def test_another_strategy_takes_the_place_of_the_models() -> None:
+    assert chosen_strategy("sample(top_k=4, seed=3)", None, Beam(), max_length=5) == Sample(
+        top_k=4, seed=3, max_length=5
+    )
+
+
+def test_two_ways_at_once_are_refused() -> None:
+    with pytest.raises(UsageError, match="give --beam or --strategy, not both"):
+        chosen_strategy("greedy", 2, Beam())
+
+
+def test_a_setting_that_the_strategy_does_not_have_is_refused() -> None:
+    with pytest.raises(UsageError, match="--length-penalty: a greedy search has no such setting"):
+        chosen_strategy("greedy", None, Beam(), length_penalty=0.5)
+
+
+def test_threads_are_used_as_asked() -> None:
+    use_threads(None)
+    assert torch.get_num_threads() == 1
+    use_threads(2)
+    assert torch.get_num_threads() == 2
+
+
+def test_markup_is_kept_in_documents_and_in_lines() -> None:
+    (page,) = keeping(Markup.html, None, backwards)(["<p>a <b>b</b>\n{x}</p>"])
+    assert page.text == "<p>{x} <b>B</b> A</p>"
+    (line,) = keeping(Markup.placeholders, None, backwards)(["a <b> {x}"])
+    assert (line.text, line.alignment) == ("{x} <B> A", None)
+    assert keeping(None, None, backwards) is backwards
+
+
+def test_what_is_kept_can_be_said() -> None:
+    (line,) = keeping(Markup.placeholders, "braces, number", backwards)(["{x} 1a b@c.org"])
+    assert line.text == "B@C.ORG 1A {x}"
+
+
+def test_what_does_not_go_together_is_refused() -> None:
+    with pytest.raises(UsageError, match="--keep: give --markup"):
+        keeping(None, "url", backwards)
+    with pytest.raises(UsageError, match="--n-best: cannot be given with --markup html"):
+        keeping(Markup.html, None, backwards, prefix=None, n_best=True)
+    with pytest.raises(UsageError, match="unknown 'tags'"):
+        keeping(Markup.html, "tags", backwards)
+
+
+def test_examples_are_kept_line_by_line() -> None:
+    assert examples("regard a", 'regard b "c"') == '\b\nExamples:\n  regard a\n  regard b "c"'
