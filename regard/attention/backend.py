@@ -48,10 +48,10 @@ def backends() -> tuple[tuple[str, Backend], ...]:
     return tuple(sorted(found, key=lambda pair: pair[1].rank))
 
 
-def choose(call: Call, wanted: str | Backend | None = None) -> Backend:
+def choose(call: Call) -> Backend:
     """The backend that was asked for, or else the best of those that serve the call."""
-    if wanted is not None:
-        backend: Backend = BACKENDS.make(wanted, "attend: backend")
+    if call.backend is not None:
+        backend: Backend = BACKENDS.make(call.backend, "attend: backend")
         reason = backend.refusal(call)
         if reason:
             able = ", ".join(name for name, other in backends() if not other.refusal(call))
@@ -79,13 +79,13 @@ class BackendChoice:
         return "\n".join(f"{'→' if name == self.chosen else ' '} {name}: {why}" for name, why in self.reasons.items())
 
 
-def explain_call(call: Call, wanted: str | Backend | None = None) -> BackendChoice:
+def explain_call(call: Call) -> BackendChoice:
     """The choice for a call, in words."""
-    chosen = _name(choose(call, wanted))
+    chosen = _name(choose(call))
     reasons = {}
     for name, backend in backends():
         if name == chosen:
-            reasons[name] = "asked for" if wanted is not None else "chosen: the fastest that serves this call"
+            reasons[name] = "asked for" if call.backend is not None else "chosen: the fastest that serves this call"
         else:
             why = backend.refusal(call)
             rather = backend.hesitation(call)

@@ -1,42 +1,78 @@
 """One call of attention: the tensors, the parts, and where everything stands, checked once for all backends."""
 
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, replace
+from functools import cached_property, wraps
+from inspect import signature
+from typing import Any, ParamSpec, TypeVar
 
 import torch
+from jaxtyping import Bool, Float, Int
 from torch import Tensor
 
 from regard.attention.mask import Mask
 from regard.attention.normalizer import Normalizer
-from regard.attention.part import positions_of
+from regard.attention.part import Part, positions_of
 from regard.attention.position import Bias, Position
 from regard.attention.score import Score
 from regard.base.errors import CombinationError, ShapeError
 
+Arguments = ParamSpec("Arguments")
+Made = TypeVar("Made")
+Answer = TypeVar("Answer")
 
-@dataclass(frozen=True, kw_only=True)
+
+@dataclass(frozen=True, eq=False)
 class Call:
-    """What `attend` was asked. Tensors are [batch, heads, length, width]; keys and values may have fewer heads."""
+    """What attention is asked: the arguments of `attend`, checked. Keys and values may have fewer heads than queries.
 
-    query: Tensor
-    key: Tensor
-    value: Tensor
+    A query may look where both `mask` and `keep` say so: usually the mask of the layer, and the padding mask of the
+    batch. Where it may look at nothing it reads zeros.
+    """
+
+    query: Float[Tensor, "batch heads query width"]
+    key: Float[Tensor, "batch key_heads key key_width"]
+    value: Float[Tensor, "batch key_heads key value_width"]
+    _: KW_ONLY
     score: Score
     normalizer: Normalizer
-    keep: Tensor | Mask | None = None
-    bias: Tensor | Bias | None = None
-    query_at: Tensor
-    key_at: Tensor
-    in_order: bool = False
-    """query_at and key_at are both 0, 1, 2, …"""
+    mask: Mask | None = None
+    keep: Bool[Tensor, "..."] | Mask | None = None
+    """True where a query may look: a mask, or a tensor that broadcasts to [batch, heads, query, key]"""
+    bias: Float[Tensor, "..."] | Bias | None = None
+    """what is added to the logits"""
+    query_at: Int[Tensor, "*query_batch query"] | None = None
+    """where the queries stand; 0, 1, 2, … unless given"""
+    key_at: Int[Tensor, "*key_batch key"] | None = None
+    """where the keys stand; 0, 1, 2, … unless given"""
     dropout: float = 0.0
+    """the share of weights left out at random"""
+    backend: str | Part | None = None
+    """the fastest that gives the right numbers unless named"""
+    weights: bool = False
+    """whether the weights are returned too, whichever backend makes the output"""
+
+    def __post_init__(self) -> None:
+        _check_shapes(self)
+        _check_parts(self)
 
     @property
-    def pairs(self) -> int:
-        """How many (query, key) pairs there are over all heads and the batch."""
-        batch, heads, queries, _ = self.query.shape
-        return batch * heads * queries * self.key.shape[2]
+    def in_order(self) -> bool:
+        """Queries and keys both stand at 0, 1, 2, …"""
+        return self.query_at is None and self.key_at is None
+
+    @cached_property
+    def places(self) -> tuple[Tensor, Tensor]:
+        """Where the queries and the keys stand."""
+        query_at = positions_of(self.query.shape[2], self.query) if self.query_at is None else self.query_at
+        key_at = positions_of(self.key.shape[2], self.key) if self.key_at is None else self.key_at
+        return query_at, key_at
+
+    @cached_property
+    def masks(self) -> tuple[Mask, ...]:
+        """The masks that must all say yes; beside them, `keep` may be a tensor."""
+        given = (self.mask, None if isinstance(self.keep, Tensor) else self.keep)
+        return tuple(part for mask in given if mask is not None for part in mask.conjuncts())
 
     @property
     def groups(self) -> int:
@@ -45,18 +81,19 @@ class Call:
 
     @cached_property
     def keep_tensor(self) -> Tensor | None:
-        """The mask, spelled out for every pair."""
-        if not isinstance(self.keep, Mask):
-            return self.keep
-        keep = self.keep(self.query_at, self.key_at)
-        check_broadcast("keep", keep, self.query, self.key)
-        return keep
+        """What may be seen, spelled out for every pair."""
+        together = self.keep if isinstance(self.keep, Tensor) else None
+        for mask in self.masks:
+            keep = mask(*self.places)
+            check_broadcast("keep", keep, self.query, self.key)
+            together = keep if together is None else together & keep
+        return together
 
     def bias_tensor(self) -> Tensor | None:
         """The bias, spelled out for every pair."""
         if isinstance(self.bias, Bias):
             key = spread(self.key, self.groups)
-            return self.bias(self.query, key, self.query_at, self.key_at)
+            return self.bias(self.query, key, *self.places)
         return self.bias
 
     def rows(self, chosen: Tensor | slice) -> "Call":
@@ -64,10 +101,9 @@ class Call:
         return replace(
             self,
             query=self.query[:, :, chosen],
-            query_at=self.query_at[..., chosen],
+            query_at=self.places[0][..., chosen],
             keep=_cut(self.keep, -2, chosen),
             bias=_cut(self.bias, -2, chosen),
-            in_order=False,
         )
 
     def columns(self, chosen: Tensor) -> "Call":
@@ -76,10 +112,9 @@ class Call:
             self,
             key=self.key[:, :, chosen],
             value=self.value[:, :, chosen],
-            key_at=self.key_at[..., chosen],
+            key_at=self.places[1][..., chosen],
             keep=_cut(self.keep, -1, chosen),
             bias=_cut(self.bias, -1, chosen),
-            in_order=False,
         )
 
     def heads(self, chosen: Tensor) -> "Call":
@@ -92,6 +127,7 @@ class Call:
             key=self.key[:, shared],
             value=self.value[:, shared],
             score=self.score.select(chosen),
+            mask=None if self.mask is None else self.mask.select(chosen),
             keep=self.keep.select(chosen) if isinstance(self.keep, Mask) else _cut(self.keep, -3, chosen),
             bias=bias,
         )
@@ -110,47 +146,24 @@ def _cut(part: Any, axis: int, chosen: Tensor | slice) -> Any:
     return part[(*where, chosen)]
 
 
-def make_call(
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    *,
-    score: Score,
-    normalizer: Normalizer,
-    keep: Tensor | Mask | None = None,
-    bias: Tensor | Bias | None = None,
-    query_at: Tensor | None = None,
-    key_at: Tensor | None = None,
-    dropout: float = 0.0,
-) -> Call:
-    """The call, or an error that says what does not fit."""
-    _check_shapes(query, key, value, score)
-    _check_parts(query, key, score, normalizer, keep, bias)
-    in_order = query_at is None and key_at is None
-    query_at = positions_of(query.shape[2], query) if query_at is None else query_at
-    key_at = positions_of(key.shape[2], key) if key_at is None else key_at
-    for name, at, length in (("query_at", query_at, query.shape[2]), ("key_at", key_at, key.shape[2])):
-        if tuple(at.shape) not in ((length,), (1, length), (query.shape[0], length)):
-            shapes = f"[{length}] or [{query.shape[0]}, {length}]"
-            raise ShapeError(
-                f"attend: {name} must be a position for each, {shapes}, but has the shape {list(at.shape)}"
-            )
-    return Call(
-        query=query,
-        key=key,
-        value=value,
-        score=score,
-        normalizer=normalizer,
-        keep=keep,
-        bias=bias,
-        query_at=query_at,
-        key_at=key_at,
-        in_order=in_order,
-        dropout=dropout,
-    )
+def arguments_of(
+    made: Callable[Arguments, Made],
+) -> Callable[[Callable[[Made], Answer]], Callable[Arguments, Answer]]:
+    """Decorate a function of a value so that it takes the arguments which that value is made from."""
+
+    def decorate(function: Callable[[Made], Answer]) -> Callable[Arguments, Answer]:
+        @wraps(function)
+        def called(*given: Arguments.args, **named: Arguments.kwargs) -> Answer:
+            return function(made(*given, **named))
+
+        called.__signature__ = signature(made)  # type: ignore[attr-defined]
+        return called
+
+    return decorate
 
 
-def _check_shapes(query: Tensor, key: Tensor, value: Tensor, score: Score) -> None:
+def _check_shapes(call: Call) -> None:
+    query, key, value = call.query, call.key, call.value
     for name, tensor in (("query", query), ("key", key), ("value", value)):
         if tensor.dim() != 4:
             shape = list(tensor.shape)
@@ -166,21 +179,22 @@ def _check_shapes(query: Tensor, key: Tensor, value: Tensor, score: Score) -> No
         raise ShapeError(
             f"attend: the query's heads ({query.shape[1]}) must be a multiple of the key's heads ({key.shape[1]})"
         )
-    if score.equal_widths and query.shape[3] != key.shape[3]:
-        name = type(score).__name__
+    if call.score.equal_widths and query.shape[3] != key.shape[3]:
+        name = type(call.score).__name__
         raise ShapeError(
             f"attend: query has width {query.shape[3]} and key has width {key.shape[3]}; {name} needs equal widths"
         )
+    for name, at, side in (("query_at", call.query_at, query), ("key_at", call.key_at, key)):
+        batch, length = query.shape[0], side.shape[2]
+        if at is not None and tuple(at.shape) not in ((length,), (1, length), (batch, length)):
+            raise ShapeError(
+                f"attend: {name} must be a position for each, [{length}] or [{batch}, {length}], "
+                f"but has the shape {list(at.shape)}"
+            )
 
 
-def _check_parts(
-    query: Tensor,
-    key: Tensor,
-    score: Score,
-    normalizer: Normalizer,
-    keep: Tensor | Mask | None,
-    bias: Tensor | Bias | None,
-) -> None:
+def _check_parts(call: Call) -> None:
+    query, key, score, normalizer, keep, bias = call.query, call.key, call.score, call.normalizer, call.keep, call.bias
     if isinstance(keep, Tensor):
         check_keep(keep, query, key)
     if isinstance(bias, Tensor):

@@ -6,66 +6,34 @@ Everything else in this package is a choice of these parts, or a faster way to t
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Bool, Float, Int
+from jaxtyping import Float
 from torch import Tensor
 
-from regard.attention.backend import Attended, Backend, BackendChoice, choose, explain_call
-from regard.attention.call import Call, make_call, spread
-from regard.attention.mask import Mask
-from regard.attention.normalizer import Normalizer
+from regard.attention.backend import Attended, BackendChoice, choose, explain_call
+from regard.attention.call import Call, arguments_of, spread
 from regard.attention.position import Bias
-from regard.attention.score import Score
 
 
-def attend(
-    query: Float[Tensor, "batch heads query width"],
-    key: Float[Tensor, "batch key_heads key key_width"],
-    value: Float[Tensor, "batch key_heads key value_width"],
-    *,
-    score: Score,
-    normalizer: Normalizer,
-    keep: Bool[Tensor, "..."] | Mask | None = None,
-    bias: Float[Tensor, "..."] | Bias | None = None,
-    query_at: Int[Tensor, "*positions query"] | None = None,
-    key_at: Int[Tensor, "*key_positions key"] | None = None,
-    dropout: float = 0.0,
-    backend: str | Backend | None = None,
-    weights: bool = False,
-) -> Attended:
+@arguments_of(Call)
+def attend(call: Call) -> Attended:
     """Read from the values what each query finds by the keys.
 
-    `keep` is True where a query may look: a mask, or a tensor that broadcasts to [batch, heads, query, key].
-    A query that may look at nothing reads zeros. `bias` is added to the logits. Positions count from 0 unless
-    given. The fastest backend that gives the right numbers is chosen unless one is named; `weights=True` also
-    returns the weights, whichever backend made the output.
+    attend(query, key, value, *, score, normalizer, mask=None, keep=None, bias=None, …): the arguments are those of a
+    `Call`, which explains them. The fastest backend that gives the right numbers is chosen unless one is named.
     """
-    call = make_call(
-        query,
-        key,
-        value,
-        score=score,
-        normalizer=normalizer,
-        keep=keep,
-        bias=bias,
-        query_at=query_at,
-        key_at=key_at,
-        dropout=dropout,
-    )
-    attended = choose(call, backend)(call)
-    if weights and attended.weights is None:
+    attended = choose(call)(call)
+    if call.weights and attended.weights is None:
         return Attended(attended.output, weights_of(call))
-    return attended if weights else Attended(attended.output)
+    return attended if call.weights else Attended(attended.output)
 
 
-def explain(
-    query: Tensor, key: Tensor, value: Tensor, *, backend: str | Backend | None = None, **parts: Any
-) -> BackendChoice:
+@arguments_of(Call)
+def explain(call: Call) -> BackendChoice:
     """Which backend `attend` would take for the same arguments, and why."""
-    return explain_call(make_call(query, key, value, **parts), backend)
+    return explain_call(call)
 
 
 def define(call: Call) -> Attended:
@@ -74,7 +42,7 @@ def define(call: Call) -> Attended:
     dropped = F.dropout(weights, call.dropout) if call.dropout else weights
     output = dropped @ spread(call.value, call.groups)
     if isinstance(call.bias, Bias) and call.bias.reads_values:
-        output = output + call.bias.output(dropped, call.query_at, call.key_at)
+        output = output + call.bias.output(dropped, *call.places)
     return Attended(output, weights)
 
 

@@ -86,12 +86,9 @@ class PairMemory(Memory):
     def read(self, reading: Reading, query: Tensor, query_at: Tensor, keep: Mask | None = None) -> Tensor:
         if self.key is None or self.value is None:
             raise nothing_written(self)
-        at, mask = self.at, both(keep, self.reach())
-        allowed: Tensor | Mask | None = mask
-        if self.kept is not None:
-            hidden = self.kept[:, None, None]
-            allowed = hidden if mask is None else mask(query_at, at) & hidden
-        output: Tensor = reading(query, self.key, self.value, allowed, query_at, at)
+        kept = None if self.kept is None else self.kept[:, None, None]
+        mask = both(keep, self.reach())
+        output: Tensor = reading(query, self.key, self.value, kept, query_at, self.at, mask=mask)
         return output
 
     def advance(

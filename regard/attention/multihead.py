@@ -13,7 +13,6 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from regard.attention.backend import BackendChoice
-from regard.attention.call import check_keep
 from regard.attention.mask import MASKS, Mask
 from regard.attention.memory import MEMORIES, Memory, MixedMemory, both
 from regard.attention.normalizer import NORMALIZERS, Normalizer
@@ -119,10 +118,9 @@ class MultiHead(nn.Module):
             query, key, value = self._project(x, at)
         else:
             query, (key, value) = self._project_query(x, at), self._project_source(source, source_at)
-        allowed = self._narrowed(keep, query, key, at, source_at)
         if isinstance(self.memory, MixedMemory):
-            return self._through_slots(query, key, value, allowed)
-        return self._merge(self.reading(query, key, value, allowed, at, source_at))
+            return self._through_slots(query, key, value, keep)
+        return self._merge(self.reading(query, key, value, keep, at, source_at, mask=self._own_mask()))
 
     def start(self) -> Memory:
         """An empty memory for `advance` or `remember`."""
@@ -161,7 +159,7 @@ class MultiHead(nn.Module):
     def explain(self, x: Tensor, source: Tensor | None = None, keep: Tensor | Mask | None = None) -> BackendChoice:
         """Which backend `forward` would take for these inputs, and why."""
         query, (key, value) = self._project_query(x, None), self._project_source(x if source is None else source, None)
-        return self.reading.explain(query, key, value, self._narrowed(keep, query, key, None, None))
+        return self.reading.explain(query, key, value, keep, mask=self._own_mask())
 
     def _project(self, x: Tensor, at: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
         query, key, value = self.projections.of_both(self._place(x, at, "projection"))
@@ -190,33 +188,25 @@ class MultiHead(nn.Module):
         merged: Tensor = self.output(heads.transpose(1, 2).flatten(2))
         return merged
 
-    def _narrowed(
-        self, keep: Tensor | Mask | None, query: Tensor, key: Tensor, at: Tensor | None, source_at: Tensor | None
-    ) -> Tensor | Mask | None:
-        """What both the layer's mask and `keep` allow."""
-        own = both(self.mask, self.memory.reach())
-        if not isinstance(keep, Tensor):
-            return both(own, keep)
-        check_keep(keep, query, key)
-        if own is None:
-            return keep
-        rows = positions_of(query.shape[2], query) if at is None else at
-        columns = positions_of(key.shape[2], key) if source_at is None else source_at
-        return own(rows, columns) & keep
+    def _own_mask(self) -> Mask | None:
+        """What the layer itself lets a query see."""
+        return both(self.mask, self.memory.reach())
 
     def _through_slots(self, query: Tensor, key: Tensor, value: Tensor, keep: Tensor | Mask | None) -> Tensor:
         """A memory that blends is written first and read afterwards; only what hides whole keys can be obeyed."""
-        places = positions_of(query.shape[2], query), positions_of(key.shape[2], key)
-        if isinstance(keep, Mask) and all(part.keys_only for part in keep.conjuncts()):
-            keep = keep(places[0][:1], places[1])
-        if keep is not None and (isinstance(keep, Mask) or any(size != 1 for size in keep.shape[-3:-1])):
+        call = self.reading.call(query, key, value, keep, mask=self._own_mask())
+        tensor = call.keep if isinstance(call.keep, Tensor) else None
+        if not all(mask.keys_only for mask in call.masks) or (
+            tensor is not None and any(size != 1 for size in tensor.shape[-3:-1])
+        ):
             raise CombinationError(
                 f"attention: {type(self.memory).__name__} blends all positions, so it goes with masks "
                 "that hide whole keys, such as padding, and not with masks on pairs"
             )
-        kept = None if keep is None else keep.expand(query.shape[0], 1, 1, -1)[:, 0, 0]
+        allowed = call.rows(slice(0, 1)).keep_tensor
+        kept = None if allowed is None else allowed.expand(query.shape[0], 1, 1, -1)[:, 0, 0]
         memory = self.start().extend(key, value, kept)
-        return self._merge(memory.read(self.reading, query, places[0]))
+        return self._merge(memory.read(self.reading, query, call.places[0]))
 
 
 def _per_head(name: str, width: int, heads: int) -> int:

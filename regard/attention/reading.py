@@ -4,8 +4,8 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from regard.attention.backend import Backend, BackendChoice
-from regard.attention.core import attend, explain
+from regard.attention.backend import Backend, BackendChoice, choose, explain_call
+from regard.attention.call import Call
 from regard.attention.mask import Mask
 from regard.attention.normalizer import Normalizer
 from regard.attention.position import Bias, Position
@@ -28,16 +28,7 @@ class Reading(nn.Module):
         self.positions = Position() if positions is None else positions
         self.dropout, self.backend = dropout, backend
 
-    def parts(self) -> dict[str, Any]:
-        """The arguments of `attend` that do not change from call to call."""
-        return {
-            "score": self.score,
-            "normalizer": self.normalizer,
-            "bias": self.positions if isinstance(self.positions, Bias) else None,
-            "dropout": self.dropout if self.training else 0.0,
-        }
-
-    def forward(
+    def call(
         self,
         query: Tensor,
         key: Tensor,
@@ -45,13 +36,29 @@ class Reading(nn.Module):
         keep: Tensor | Mask | None = None,
         query_at: Tensor | None = None,
         key_at: Tensor | None = None,
-    ) -> Tensor:
-        """What each head reads, [batch, heads, query, value width]."""
-        attended = attend(
-            query, key, value, keep=keep, query_at=query_at, key_at=key_at, backend=self.backend, **self.parts()
+        mask: Mask | None = None,
+    ) -> Call:
+        """What is asked of `attend`."""
+        return Call(
+            query,
+            key,
+            value,
+            score=self.score,
+            normalizer=self.normalizer,
+            mask=mask,
+            keep=keep,
+            bias=self.positions if isinstance(self.positions, Bias) else None,
+            query_at=query_at,
+            key_at=key_at,
+            dropout=self.dropout if self.training else 0.0,
+            backend=self.backend,
         )
-        return attended.output
 
-    def explain(self, query: Tensor, key: Tensor, value: Tensor, keep: Tensor | Mask | None = None) -> BackendChoice:
-        """Which backend `forward` would take for queries and keys in order, and why."""
-        return explain(query, key, value, keep=keep, backend=self.backend, **self.parts())
+    def forward(self, *sides: Any, **settings: Any) -> Tensor:
+        """What each head reads, [batch, heads, query, value width]; the arguments are those of `call`."""
+        call = self.call(*sides, **settings)
+        return choose(call)(call).output
+
+    def explain(self, *sides: Any, **settings: Any) -> BackendChoice:
+        """Which backend `forward` would take, and why."""
+        return explain_call(self.call(*sides, **settings))

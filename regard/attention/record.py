@@ -11,13 +11,14 @@ loss on them teaches the layers where to look.
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from fnmatch import fnmatchcase
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-from regard.attention.call import make_call
+from regard.attention.call import Call
 from regard.attention.core import weights_of
 from regard.attention.reading import Reading
 from regard.base.errors import UsageError, unknown
@@ -77,7 +78,8 @@ def watch(
     def watching(name: str) -> Any:
         def hook(reading: Reading, inputs: tuple[Any, ...], settings: dict[str, Any], output: Tensor) -> None:
             with within():
-                seen[name].append(_weights(reading, heads[name], rows, *inputs, **settings))
+                call = replace(reading.call(*inputs, **settings), dropout=0.0)
+                seen[name].append(_weights(call, heads[name], rows))
 
         return hook
 
@@ -98,22 +100,11 @@ def attention_layers(model: nn.Module) -> dict[str, Reading]:
     return found
 
 
-def _weights(
-    reading: Reading,
-    heads: Heads,
-    rows: Rows,
-    query: Tensor,
-    key: Tensor,
-    value: Tensor,
-    keep: Any = None,
-    query_at: Tensor | None = None,
-    key_at: Tensor | None = None,
-) -> Tensor:
-    parts = reading.parts() | {"dropout": 0.0}
-    call = make_call(query, key, value, keep=keep, query_at=query_at, key_at=key_at, **parts)
+def _weights(call: Call, heads: Heads, rows: Rows) -> Tensor:
+    _, count, queries, _ = call.query.shape
     asked = () if rows is None or isinstance(rows, slice) else rows
-    for name, chosen, count in (("head", heads or (), query.shape[1]), ("row", asked, query.shape[2])):
+    for name, chosen, size in (("head", heads or (), count), ("row", asked, queries)):
         for one in chosen:
-            if not -count <= one < count:
-                raise UsageError(f"attention: there is no {name} {one}; the layer has {name}s 0 … {count - 1}")
-    return weights_of(call, None if heads is None else [head % query.shape[1] for head in heads], rows)
+            if not -size <= one < size:
+                raise UsageError(f"attention: there is no {name} {one}; the layer has {name}s 0 … {size - 1}")
+    return weights_of(call, None if heads is None else [head % count for head in heads], rows)

@@ -11,7 +11,7 @@ from regard.attention.backends.blockwise import Blockwise
 from regard.attention.backends.fused import Fused
 from regard.attention.backends.linear import Linear
 from regard.attention.backends.plain import Plain
-from regard.attention.call import Call, make_call
+from regard.attention.call import Call
 from regard.attention.masks.causal import Causal
 from regard.attention.masks.window import Window
 from regard.attention.normalizers.ratio import Ratio
@@ -22,10 +22,9 @@ from regard.attention.scores.kernel import Kernel
 from regard.base.errors import CombinationError, ConfigError, UsageError
 
 
-def call(score: Any = None, normalizer: Any = None, keep: Any = None, length: int = 4) -> Call:
-    query, key, value = (torch.randn(1, 1, length, 2) for _ in range(3))
-    parts = {"score": score or Dot(), "normalizer": normalizer or Softmax(), "keep": keep}
-    return make_call(query, key, value, bias=None, query_at=None, key_at=None, dropout=0.0, **parts)
+def call(score: Any = None, normalizer: Any = None, keep: Any = None, backend: Any = None) -> Call:
+    query, key, value = (torch.randn(1, 1, 4, 2) for _ in range(3))
+    return Call(query, key, value, score=score or Dot(), normalizer=normalizer or Softmax(), keep=keep, backend=backend)
 
 
 def test_the_preferred_come_first() -> None:
@@ -43,24 +42,23 @@ def test_chooses_the_fastest_that_serves() -> None:
 
 def test_leaves_what_takes_too_much_memory_to_blocks() -> None:
     query = torch.empty(1, 1, 1, 2).expand(1, 8, 20_000, 2)
-    parts = {"score": Dot(), "bias": None, "query_at": None, "key_at": None, "dropout": 0.0}
-    long = make_call(query, query, query, normalizer=Sparsemax(), keep=None, **parts)
+    long = Call(query, query, query, score=Dot(), normalizer=Sparsemax())
     assert isinstance(choose(long), Blockwise)
-    masked = make_call(query, query, query, normalizer=Softmax(), keep=Window(5), **parts)
+    masked = Call(query, query, query, score=Dot(), normalizer=Softmax(), keep=Window(5))
     assert isinstance(choose(masked), Blockwise)
-    causal = make_call(query, query, query, normalizer=Softmax(), keep=Causal(), **parts)
+    causal = Call(query, query, query, score=Dot(), normalizer=Softmax(), keep=Causal())
     assert isinstance(choose(causal), Fused)
 
 
 def test_takes_the_one_that_was_asked_for() -> None:
-    assert isinstance(choose(call(), "plain"), Plain)
-    assert choose(call(), "blockwise(block_bytes=7)") == Blockwise(block_bytes=7)
-    assert choose(call(), Blockwise(3)) == Blockwise(3)
+    assert isinstance(choose(call(backend="plain")), Plain)
+    assert choose(call(backend="blockwise(block_bytes=7)")) == Blockwise(block_bytes=7)
+    assert choose(call(backend=Blockwise(3))) == Blockwise(3)
 
 
 def test_one_that_cannot_serve_says_why_and_who_can() -> None:
     with pytest.raises(CombinationError) as error:
-        choose(call(normalizer=Sparsemax()), "fused")
+        choose(call(normalizer=Sparsemax(), backend="fused"))
     assert str(error.value) == (
         "attend: fused cannot serve this call: Sparsemax is not the softmax that the kernel computes; "
         "blockwise, plain can"
@@ -71,7 +69,7 @@ def test_an_unknown_one_is_named_with_the_nearest() -> None:
     with pytest.raises(
         ConfigError, match=r"attend: backend: unknown 'fusd' \(did you mean 'fused'\?\); backends are: "
     ):
-        choose(call(), "fusd")
+        choose(call(backend="fusd"))
 
 
 def test_explains_every_one() -> None:
@@ -87,7 +85,7 @@ def test_explains_every_one() -> None:
 
 
 def test_explains_that_one_was_asked_for() -> None:
-    explanation = explain_call(call(), "plain")
+    explanation = explain_call(call(backend="plain"))
     assert explanation.chosen == "plain"
     assert explanation.reasons["plain"] == "asked for"
     assert explanation.reasons["fused"] == "could, but the chosen one is faster"

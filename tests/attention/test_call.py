@@ -1,11 +1,12 @@
 import re
+from inspect import signature
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
-from regard.attention.call import Call, make_call, spread
+from regard.attention.call import Call, arguments_of, spread
 from regard.attention.masks.causal import Causal
 from regard.attention.masks.padding import Padding
 from regard.attention.normalizers.ratio import Ratio
@@ -24,9 +25,7 @@ def call(query: Tensor | None = None, key: Tensor | None = None, value: Tensor |
     query = torch.randn(2, 4, 3, 4) if query is None else query
     key = torch.randn(2, 2, 5, 4) if key is None else key
     value = torch.randn(2, 2, 5, 6) if value is None else value
-    defaults = {"score": Dot(), "normalizer": Softmax(), "keep": None, "bias": None}
-    places = {"query_at": None, "key_at": None, "dropout": 0.0}
-    return make_call(query, key, value, **(defaults | places | parts))
+    return Call(query, key, value, **({"score": Dot(), "normalizer": Softmax()} | parts))
 
 
 def says(sentence: str) -> str:
@@ -35,15 +34,13 @@ def says(sentence: str) -> str:
 
 def test_positions_count_from_zero_unless_given() -> None:
     plain = call()
-    assert plain.query_at.tolist() == [0, 1, 2]
-    assert plain.key_at.tolist() == [0, 1, 2, 3, 4]
+    assert [at.tolist() for at in plain.places] == [[0, 1, 2], [0, 1, 2, 3, 4]]
     assert plain.in_order
     assert not call(query_at=torch.arange(3)).in_order
 
 
 def test_sizes() -> None:
     assert call().groups == 2
-    assert call().pairs == 2 * 4 * 3 * 5
 
 
 def test_heads_are_spread_in_groups() -> None:
@@ -102,7 +99,7 @@ def test_heads_are_spread_in_groups() -> None:
         ),
     ],
 )
-def test_what_does_not_fit_is_told(sides: dict[str, Any], sentence: str) -> None:
+def test_what_does_not_fit_is_told(unchecked: None, sides: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ShapeError, match=says(sentence)):
         call(**sides)
 
@@ -113,6 +110,17 @@ def test_a_mask_for_another_batch_is_told() -> None:
         ShapeError, match=r"attend: keep has the shape \[3, 1, 3, 5\], which does not broadcast to .*2, 4, 3, 5"
     ):
         _ = wrong.keep_tensor
+
+
+def test_mask_and_keep_must_both_allow() -> None:
+    padding = torch.tensor([True, True, False, True, True])
+    both = call(mask=Causal(), keep=padding)
+    assert both.masks == (Causal(),)
+    assert torch.equal(both.keep_tensor, call(keep=Causal()).keep_tensor & padding)
+    lengths = Padding(torch.tensor([1, 4]))
+    masks = call(mask=Causal() & lengths, keep=Causal())
+    assert masks.masks == (Causal(), lengths, Causal())
+    assert torch.equal(masks.keep_tensor, call(keep=Causal() & lengths).keep_tensor)
 
 
 @pytest.mark.parametrize(
@@ -174,3 +182,15 @@ def test_masks_and_biases_are_spelled_out_where_things_stand() -> None:
     assert found.keep_tensor.tolist() == [[j <= i for j in range(1, 6)] for i in (3, 1, 9)]
     expected = -(query_at[:, None] - key_at).abs() * bias.slopes[:, None, None]
     torch.testing.assert_close(found.bias_tensor(), expected)
+
+
+def test_a_function_of_a_call_takes_its_arguments() -> None:
+    @arguments_of(Call)
+    def heads(call: Call) -> int:
+        """How many."""
+        return call.query.shape[1]
+
+    made = call()
+    assert heads(made.query, made.key, made.value, score=Dot(), normalizer=Softmax()) == 4
+    assert list(signature(heads).parameters)[:4] == ["query", "key", "value", "score"]
+    assert heads.__doc__ == "How many."

@@ -1,12 +1,10 @@
-from typing import Any
-
 import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from regard.attention.call import make_call
+from regard.attention.call import Call
 from regard.attention.core import attend, define, explain, weights_of
 from regard.attention.mask import MASKS
 from regard.attention.normalizer import NORMALIZERS
@@ -94,8 +92,7 @@ def test_dropout_takes_weights_with_their_positions() -> None:
     """What is dropped is neither read from the values nor from the vectors that positions put beside them."""
     query, key, value = sides()
     bias = Shaw(2).build(Sizes(width=32, heads=4, key_heads=4, query_width=8, key_width=8, value_width=5)).double()
-    parts: dict[str, Any] = SOFT | {"keep": None, "bias": bias, "query_at": None, "key_at": None}
-    call = make_call(query, key, torch.ones_like(value), dropout=0.5, **parts)
+    call = Call(query, key, torch.ones_like(value), dropout=0.5, bias=bias, **SOFT)
     with torch.no_grad():
         bias.values.fill_(-1.0)
         assert define(call).output.abs().max() < 1e-12
@@ -130,8 +127,7 @@ def test_explain_tells_the_choice_and_its_reasons() -> None:
 
 def test_weights_of_some_rows_and_heads() -> None:
     tensors = sides()
-    parts: dict[str, Any] = SOFT | {"keep": None, "bias": None, "query_at": None, "key_at": None, "dropout": 0.0}
-    call = make_call(*tensors, **parts)
+    call = Call(*tensors, **SOFT)
     whole = attend(*tensors, **SOFT, weights=True).weights
     torch.testing.assert_close(weights_of(call), whole)
     torch.testing.assert_close(weights_of(call, heads=[2], rows=[4, 0]), whole[:, [2]][:, :, [4, 0]])

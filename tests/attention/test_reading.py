@@ -29,8 +29,8 @@ def test_is_attend_with_its_parts_fixed() -> None:
 
 
 def test_positions_that_are_placed_are_no_bias() -> None:
-    assert Reading(ScaledDot(), Softmax(), Rotary()).parts()["bias"] is None
-    assert Reading(ScaledDot(), Softmax()).parts()["bias"] is None
+    assert Reading(ScaledDot(), Softmax(), Rotary()).call(*sides()).bias is None
+    assert Reading(ScaledDot(), Softmax()).call(*sides()).bias is None
 
 
 def test_its_parts_with_weights_are_its_submodules() -> None:

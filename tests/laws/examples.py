@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.attention.backend import BACKENDS
-from regard.attention.call import Call, make_call
+from regard.attention.call import Call
 from regard.attention.normalizer import NORMALIZERS
 from regard.attention.part import Part, Sizes
 from regard.attention.position import POSITIONS, Bias
@@ -190,9 +190,8 @@ def tensors(
 
 
 def call_of(query: Tensor, key: Tensor, value: Tensor, score: Any, normalizer: Any, **others: Any) -> Call:
-    """The call, with what is not given left out."""
-    settings = {"keep": None, "bias": None, "query_at": None, "key_at": None, "dropout": 0.0} | others
-    return make_call(query, key, value, score=score, normalizer=normalizer, **settings)
+    """The call of attention with these parts."""
+    return Call(query, key, value, score=score, normalizer=normalizer, **others)
 
 
 def weights_in(*built: Any) -> list[Tensor]:

@@ -94,6 +94,8 @@ def test_for_every_mask(backend: Backend, mask: Mask, dtype: torch.dtype) -> Non
         score = build(unbuilt, dtype)
         for keep in (mask, ~mask & MASKS.Causal(), mask(at, at)):
             served += compare(backend, score, normalizer, dtype, KEY_HEADS, keep=keep)
+        padding = torch.arange(LENGTH) < torch.tensor([5, 2])[:, None, None, None]
+        served += compare(backend, score, normalizer, dtype, KEY_HEADS, mask=mask, keep=padding)
     assert served or not (mask.keys_only or mask.causal)
 
 

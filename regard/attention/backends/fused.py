@@ -11,7 +11,6 @@ from torch import Tensor
 
 from regard.attention.backend import Attended, Backend
 from regard.attention.call import Call
-from regard.attention.mask import Mask
 from regard.attention.position import Bias
 
 
@@ -33,7 +32,7 @@ class Fused(Backend):
         return None
 
     def hesitation(self, call: Call) -> str | None:
-        if _is_causal(call) or (not isinstance(call.keep, Mask) and not isinstance(call.bias, Bias)):
+        if _is_causal(call) or not (call.masks or isinstance(call.bias, Bias)):
             return None
         needed = call.query.shape[2] * call.key.shape[2] * call.query.element_size()
         if isinstance(call.bias, Bias):
@@ -66,8 +65,9 @@ class Fused(Backend):
 
 def _is_causal(call: Call) -> bool:
     """The kernel's own causal mask serves: nothing but causal, queries and keys in the same places."""
+    alone = call.bias is None and not isinstance(call.keep, Tensor)
     same = call.in_order and call.query.shape[2] == call.key.shape[2]
-    return same and call.bias is None and isinstance(call.keep, Mask) and call.keep.causal
+    return alone and same and bool(call.masks) and all(mask.causal for mask in call.masks)
 
 
 def _additive(call: Call) -> Tensor | None:

@@ -14,7 +14,6 @@ from torch import Tensor
 
 from regard.attention.backend import Attended, Backend
 from regard.attention.call import Call, spread
-from regard.attention.mask import Mask
 from regard.base.errors import check_at_least
 
 
@@ -36,12 +35,12 @@ class Linear(Backend):
             return f"{type(call.score).__name__} is not a dot product of a function of each side"
         if call.dropout:
             return "there are no weights that dropout could drop"
-        if isinstance(call.keep, Tensor):
-            return None if _keys_only(call.keep) else "the mask is a matrix of pairs"
-        others = [part for part in _conjuncts(call) if not (part.keys_only or part.causal)]
+        if isinstance(call.keep, Tensor) and not _keys_only(call.keep):
+            return "the mask is a matrix of pairs"
+        others = [mask for mask in call.masks if not (mask.keys_only or mask.causal)]
         if others:
             return f"{type(others[0]).__name__} depends on query and key together"
-        if any(part.causal for part in _conjuncts(call)) and not _aligned(call):
+        if any(mask.causal for mask in call.masks) and not _aligned(call):
             return "a causal mask is summed up only for queries and keys in the same places"
         return None
 
@@ -51,7 +50,7 @@ class Linear(Backend):
         hidden = _hidden_keys(call)
         if hidden is not None:
             key = key.masked_fill(hidden, 0.0)
-        if not isinstance(call.keep, Tensor) and any(part.causal for part in _conjuncts(call)):
+        if any(mask.causal for mask in call.masks):
             return Attended(self._causal(query, key, value))
         return Attended(_divide(query @ (key.mT @ value), query @ key.sum(-2).unsqueeze(-1)))
 
@@ -76,10 +75,6 @@ def _divide(read: Tensor, total: Tensor) -> Tensor:
     return (read / total.masked_fill(nothing, 1.0)).masked_fill(nothing, 0.0)
 
 
-def _conjuncts(call: Call) -> tuple[Mask, ...]:
-    return call.keep.conjuncts() if isinstance(call.keep, Mask) else ()
-
-
 def _aligned(call: Call) -> bool:
     return call.in_order and call.query.shape[2] == call.key.shape[2]
 
@@ -91,11 +86,12 @@ def _keys_only(keep: Tensor) -> bool:
 
 def _hidden_keys(call: Call) -> Tensor | None:
     """True at keys that no query may see, [batch, heads, key, 1]; None if all may be seen."""
-    if isinstance(call.keep, Tensor):
-        return ~call.keep[..., 0, :].unsqueeze(-1) if call.keep.dim() > 1 else ~call.keep.unsqueeze(-1)
     hidden = None
-    for part in _conjuncts(call):
-        if part.keys_only:
-            unseen = ~part(call.key_at.new_zeros(1), call.key_at).mT  # wherever the query stands
+    if isinstance(call.keep, Tensor):
+        hidden = ~call.keep[..., 0, :].unsqueeze(-1) if call.keep.dim() > 1 else ~call.keep.unsqueeze(-1)
+    key_at = call.places[1]
+    for mask in call.masks:
+        if mask.keys_only:
+            unseen = ~mask(key_at.new_zeros(1), key_at).mT  # wherever the query stands
             hidden = unseen if hidden is None else hidden | unseen
     return hidden

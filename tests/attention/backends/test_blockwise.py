@@ -5,7 +5,7 @@ import torch
 from torch import Tensor
 
 from regard.attention.backends.blockwise import Blockwise
-from regard.attention.call import Call, make_call
+from regard.attention.call import Call
 from regard.attention.core import define
 from regard.attention.masks.window import Window
 from regard.attention.normalizers.softmax import Softmax
@@ -25,10 +25,9 @@ class Counted(Score):
         return query @ key.mT
 
 
-def call(length: int = 12, dropout: float = 0.0, **parts: Any) -> Call:
+def call(length: int = 12, **parts: Any) -> Call:
     query, key, value = (torch.randn(1, 1, length, 2, requires_grad=True) for _ in range(3))
-    defaults = {"score": ScaledDot(), "normalizer": Softmax(), "keep": None, "bias": None}
-    return make_call(query, key, value, query_at=None, key_at=None, dropout=dropout, **(defaults | parts))
+    return Call(query, key, value, **({"score": ScaledDot(), "normalizer": Softmax()} | parts))
 
 
 def test_a_block_holds_no_more_than_was_allowed() -> None:
@@ -78,8 +77,7 @@ def test_no_queries_and_no_keys() -> None:
     empty = torch.randn(1, 1, 0, 2)
     some = torch.randn(1, 1, 3, 2)
     for sides in ((empty, some, some), (some, empty, empty)):
-        parts = {"score": ScaledDot(), "normalizer": Softmax(), "keep": None, "bias": None}
-        one = make_call(*sides, query_at=None, key_at=None, dropout=0.0, **parts)
+        one = Call(*sides, score=ScaledDot(), normalizer=Softmax())
         assert torch.equal(Blockwise()(one).output, define(one).output)
 
 

@@ -6,7 +6,7 @@ import torch.nn.functional as F
 
 from regard.attention.backends import fused
 from regard.attention.backends.fused import Fused
-from regard.attention.call import Call, make_call
+from regard.attention.call import Call
 from regard.attention.core import define
 from regard.attention.masks.causal import Causal
 from regard.attention.masks.window import Window
@@ -25,9 +25,7 @@ SIZES = Sizes(width=8, heads=2, key_heads=2, query_width=4, key_width=4, value_w
 def call(queries: int = 5, keys: int = 5, **parts: Any) -> Call:
     query = torch.randn(1, 2, queries, 4)
     key, value = torch.randn(1, 2, keys, 4), torch.randn(1, 2, keys, 4)
-    places = {"query_at": parts.pop("query_at", None), "key_at": None, "dropout": 0.0}
-    defaults = {"score": ScaledDot(), "normalizer": Softmax(), "keep": None, "bias": None}
-    return make_call(query, key, value, **(defaults | parts | places))
+    return Call(query, key, value, **({"score": ScaledDot(), "normalizer": Softmax()} | parts))
 
 
 @pytest.fixture
@@ -48,9 +46,12 @@ def test_the_kernels_own_causal_mask_is_used_where_it_is_right(asked: list[dict[
     Fused()(call(keep=Causal()))
     assert asked[0]["is_causal"]
     assert asked[0]["attn_mask"] is None
+    Fused()(call(mask=Causal(), keep=Causal()))
+    assert asked.pop()["is_causal"]
     Fused()(call(keep=Causal(), queries=3))
     Fused()(call(keep=Causal(), query_at=torch.arange(5)))
-    Fused()(call(keep=Causal() & Causal()))
+    Fused()(call(mask=Causal(), keep=torch.ones(5, dtype=torch.bool)))
+    Fused()(call(keep=Causal() & Window(2)))
     Fused()(call(keep=Causal(), bias=torch.zeros(5, 5)))
     assert not any(settings["is_causal"] for settings in asked[1:])
     assert all(settings["attn_mask"].dim() == 4 for settings in asked[1:])

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from regard.attention.backends.linear import Linear
-from regard.attention.call import Call, make_call
+from regard.attention.call import Call
 from regard.attention.mask import Mask
 from regard.attention.masks.causal import Causal
 from regard.attention.masks.padding import Padding
@@ -21,9 +21,7 @@ PADDING = Padding(torch.tensor([5, 2]))
 def call(queries: int = 6, keep: Any = None, normalizer: Any = None, **settings: Any) -> Call:
     query, key, value = (torch.randn(2, 3, length, 4, dtype=torch.float64) for length in (queries, 6, 6))
     places = {"query_at": None, "key_at": None, "dropout": 0.0} | settings
-    return make_call(
-        query, key, value, score=Kernel(), normalizer=normalizer or Ratio(), keep=keep, bias=None, **places
-    )
+    return Call(query, key, value, score=Kernel(), normalizer=normalizer or Ratio(), keep=keep, bias=None, **places)
 
 
 @pytest.mark.parametrize("chunk", [1, 2, 5, 128])

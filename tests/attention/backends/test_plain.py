@@ -1,7 +1,7 @@
 import torch
 
 from regard.attention.backends.plain import Plain
-from regard.attention.call import make_call
+from regard.attention.call import Call
 from regard.attention.core import define
 from regard.attention.masks.causal import Causal
 from regard.attention.normalizers.hard import Hard
@@ -10,7 +10,7 @@ from regard.attention.scores.cosine import Cosine
 
 def test_is_the_definition_and_serves_everything() -> None:
     query, key, value = (torch.randn(2, 3, 4, 5) for _ in range(3))
-    call = make_call(
+    call = Call(
         query,
         key,
         value,
