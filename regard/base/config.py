@@ -1,6 +1,6 @@
 """Settings as a tree of frozen dataclasses: what is unknown, missing or mistyped fails with its path.
 
-    settings = load("run.toml", Run, overrides=["model.width=256"])
+    settings = from_dict(read_table("run.toml", overrides=["model.width=256"]), Run)
 
 A field of type `Annotated[Any, Catalog("regard.models")]` is a choice among the members of a folder: it is written as
 a table with a `name` and becomes that member's dataclass. A field of type `Any` or `Mapping` is kept as written, for
@@ -26,13 +26,8 @@ Settings = TypeVar("Settings")
 _NONE = "none"
 
 
-def load(path: str | Path, kind: type[Settings], overrides: Iterable[str] = ()) -> Settings:
-    """The settings in a TOML file, with each override such as `model.width=256` put in its place."""
-    return from_dict(read_table(path, overrides), kind)
-
-
 def read_table(path: str | Path, overrides: Iterable[str] = ()) -> dict[str, Any]:
-    """The tables of a TOML file as they are written, with each override put in its place."""
+    """The tables of a TOML file as they are written, with each override such as `model.width=256` put in its place."""
     try:
         table = tomllib.loads(read_text(path))
     except tomllib.TOMLDecodeError as error:
@@ -67,7 +62,7 @@ def to_dict(settings: Any) -> dict[str, Any]:
 
 
 def to_toml(settings: Any) -> str:
-    """The tree as TOML; `load` gives an equal tree. TOML has no null: an unset setting is left out or `"none"`."""
+    """The tree as TOML; read, it gives an equal tree. TOML has no null: an unset setting is left out or `"none"`."""
     return tomli_w.dumps(_without_null(to_dict(settings), settings))
 
 

@@ -33,17 +33,16 @@ class StreamSettings:
 
 @dataclass(frozen=True)
 class TextWindow:
-    """Some columns of the streams: `target` is `input` one token on. `first` says that no earlier state applies."""
+    """Some columns of the streams: `target` is `input` one token on."""
 
     input: Int64[Tensor, "batch length"]
     target: Int64[Tensor, "batch length"]
     tokens: int
-    first: bool
 
     def to(self, device: torch.device | str) -> "TextWindow":
         """The same window on another device."""
         moved = self.input.to(device, non_blocking=True), self.target.to(device, non_blocking=True)
-        return TextWindow(*moved, self.tokens, self.first)
+        return TextWindow(*moved, self.tokens)
 
 
 @runtime_checkable
@@ -84,7 +83,7 @@ class Streams:
             both[0, 0] = EOS
         inputs, targets = torch.from_numpy(both[:, :-1].copy()), torch.from_numpy(both[:, 1:].copy())
         inputs[targets == PAD] = PAD
-        return TextWindow(inputs, targets, int((targets != PAD).sum()), first == 0)
+        return TextWindow(inputs, targets, int((targets != PAD).sum()))
 
     def after(self, position: BatchPosition) -> BatchPosition:
         """The position that follows."""

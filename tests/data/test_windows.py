@@ -29,7 +29,6 @@ def test_every_token_is_predicted_once_from_the_one_before(text: np.ndarray, siz
     assert inputs[real].tolist() == [EOS, *text[:-1].tolist()]
     assert not inputs[~real].any()
     assert sum(window.tokens for window in windows) == len(text)
-    assert [window.first for window in windows] == [True] + [False] * (len(windows) - 1)
     assert all(window.input.shape == window.target.shape == size for window in windows[:-1])
 
 

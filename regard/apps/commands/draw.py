@@ -97,12 +97,12 @@ def normalizer(
 @app.command(
     epilog=examples(
         "regard draw weights attention.json",
-        'regard draw weights attention.npy --rows "le chat dort" --columns "the cat sleeps"',
+        'regard draw weights attention.safetensors --rows "le chat dort" --columns "the cat sleeps"',
         "regard draw weights layers.safetensors --name decoder.0.cross --index 0,3",
     )
 )
 def weights(
-    file: Annotated[Path, typer.Argument(help="A matrix: .json, .csv, .tsv, .npy or .safetensors.")],
+    file: Annotated[Path, typer.Argument(help="A matrix: .json or .safetensors.")],
     rows: Annotated[
         str | None, typer.Option(help="The tokens that look, with blanks between.", show_default=False)
     ] = None,
@@ -119,7 +119,6 @@ def weights(
     """Draw attention weights from a file, with their tokens.
 
     A JSON file holds {"rows": ["le", "chat"], "columns": ["the", "cat"], "weights": [[0.9, 0.1], [0.2, 0.8]]}.
-    Tables may have tokens in their first row and column.
     """
     pictures = _load()
     from regard.inspection.pictures.matrices import read_matrix

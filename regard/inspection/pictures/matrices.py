@@ -1,8 +1,6 @@
-"""Attention matrices in files: JSON, tables of numbers, NumPy arrays, safetensors."""
+"""Attention matrices in files: JSON or safetensors."""
 
-import csv
 import json
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -53,9 +51,6 @@ def read_matrix(path: Path, *, name: str | None = None, index: Sequence[int] = (
     kind = path.suffix.lower()
     readers: dict[str, Callable[[Path], Found]] = {
         ".json": _read_json,
-        ".csv": partial(_read_table, dialect={"delimiter": ","}),
-        ".tsv": partial(_read_table, dialect={"delimiter": "\t", "quoting": csv.QUOTE_NONE}),
-        ".npy": _read_npy,
         ".safetensors": partial(_read_safetensors, name=name),
     }
     if kind not in readers:
@@ -83,9 +78,7 @@ def _pick(path: Path, values: NDArray[np.float64], index: Sequence[int]) -> NDAr
         values = values[0]
     if values.ndim > 2:
         example = ",".join("0" for _ in range(values.ndim - 2))
-        raise UsageError(
-            f"{path}: has the shape {shape}, not that of one matrix; choose one, as with --index {example}"
-        )
+        raise UsageError(f"{path}: has the shape {shape}, not that of one matrix; choose one: --index {example}")
     if values.ndim < 2 or 0 in values.shape:
         raise UsageError(f"{path}: must hold a matrix, [query, key], but what is asked for has {list(values.shape)}")
     odd = np.argwhere(~np.isfinite(values))
@@ -143,53 +136,9 @@ def _numbers(path: Path, rows: Any) -> NDArray[np.float64]:
         raise UsageError(f"{path}: holds a number too large to be drawn") from error
 
 
-def _read_table(path: Path, dialect: dict[str, Any]) -> Found:
-    """Cells of text; the first row and the first column are tokens if at least half of their cells are no numbers."""
-    try:
-        table = [row for row in csv.reader(_text(path).splitlines(), strict=True, **dialect) if any(row)]
-    except csv.Error as error:
-        raise UsageError(f"{path}: not a table: {error}") from error
-    if not table:
-        raise UsageError(f"{path}: the file is empty")
-    header = table.pop(0) if _are_tokens(table[0]) else None
-    beside = bool(table) and (_are_tokens([row[0] for row in table]) or (header is not None and header[0] == ""))
-    names = tuple(row[0] for row in table) if beside else None
-    cells = [row[1:] if beside else row for row in table]
-    if header is not None and beside and cells and len(header) == len(cells[0]) + 1:
-        header = header[1:]
-    if not cells or not cells[0]:
-        raise UsageError(f"{path}: has tokens, but no numbers")
-    values = [[_number(cell) for cell in row] for row in cells]
-    return _numbers(path, values), names, None if header is None else tuple(header)
-
-
-def _are_tokens(cells: list[str]) -> bool:
-    return 2 * sum(isinstance(_number(cell), str) for cell in cells) >= len(cells)
-
-
-def _number(cell: str) -> float | str:
-    try:
-        value = float(cell)
-    except ValueError:
-        return cell
-    return value if math.isfinite(value) else cell
-
-
 def _shown(cell: Any) -> str:
     text = repr(cell)
     return text if len(text) <= 40 else f"{text[:39]}…"
-
-
-def _read_npy(path: Path) -> Found:
-    try:
-        values = np.load(path, allow_pickle=False)
-        if not isinstance(values, np.ndarray) or values.dtype.kind not in "biuf":
-            raise UsageError(f"{path}: must hold numbers, but holds {getattr(values, 'dtype', 'several arrays')}")
-    except (ValueError, EOFError) as error:
-        if isinstance(error, UsageError):
-            raise
-        raise UsageError(f"{path}: not a NumPy array of numbers: {error}") from error
-    return values.astype(np.float64), None, None
 
 
 def _read_safetensors(path: Path, name: str | None) -> Found:

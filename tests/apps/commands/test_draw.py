@@ -75,11 +75,11 @@ def test_weights_with_tokens_from_json(folder: Path) -> None:
 
 
 def test_tokens_from_the_command_line(capsys: pytest.CaptureFixture[str]) -> None:
-    np.save("a.npy", np.eye(3))
-    assert main(["draw", "weights", "a.npy", "--rows", "le chat dort", "--columns", "the cat sleeps"]) == 0
+    Path("a.json").write_text("[[1, 0, 0], [0, 1, 0], [0, 0, 1]]")
+    assert main(["draw", "weights", "a.json", "--rows", "le chat dort", "--columns", "the cat sleeps"]) == 0
     capsys.readouterr()
-    sentence = refused(capsys, "weights", "a.npy", "--rows", "le chat")
-    assert sentence == "a.npy: the matrix has 3 rows, but there are 2 tokens for them"
+    sentence = refused(capsys, "weights", "a.json", "--rows", "le chat")
+    assert sentence == "a.json: the matrix has 3 rows, but there are 2 tokens for them"
 
 
 def test_gallery_shows_every_kind_of_part(capsys: pytest.CaptureFixture[str]) -> None:
@@ -103,8 +103,8 @@ def test_gallery_shows_every_kind_of_part(capsys: pytest.CaptureFixture[str]) ->
         (["mask", "causal", "--out", "no/a.png"], "no/a.png: there is no folder 'no'"),
         (["mask", "causal", "--out", "."], ".: a picture's name ends in .png or .svg"),
         (["weights", "a.json"], "a.json: there is no such file"),
-        (["weights", "a.txt"], "a.txt: cannot read a matrix from '.txt'; known endings are .json, .csv"),
-        (["weights", "a.npy", "--index", "one"], "--index: must be whole numbers with commas between, as in 0,3"),
+        (["weights", "a.txt"], "a.txt: cannot read a matrix from '.txt'; known endings are .json, .safetensors"),
+        (["weights", "a.json", "--index", "one"], "--index: must be whole numbers with commas between, as in 0,3"),
         (["mask", "causal", "--length", "0"], "draw mask: invalid value for '--length'"),
         (["mask", "causal", "--length", "100000"], "draw mask: invalid value for '--length'"),
         (["normalizer", "softmax", "--slope", "inf"], "draw normalizer: invalid value for '--slope'"),
