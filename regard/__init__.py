@@ -9,6 +9,8 @@
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from regard.base import processor as _processor
+
 if TYPE_CHECKING:
     from regard.attention.backend import BACKENDS as backends
     from regard.attention.core import attend, explain
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from regard.attention.score import SCORES as scores
     from regard.attention.soft_dict import SoftDict
     from regard.loading import load
+
+_processor.hold()  # before torch computes anything
 
 __version__ = "0.1.0"
 

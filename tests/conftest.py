@@ -37,6 +37,26 @@ def seed() -> int:
 
 
 @pytest.fixture(scope="session")
+def int8() -> None:
+    """For tests that multiply whole numbers of 8 bits: they are skipped where that would end the process."""
+    _skip_without("int8")
+
+
+@pytest.fixture(scope="session")
+def bfloat16() -> None:
+    """For tests that multiply in bfloat16: they are skipped where that would end the process."""
+    _skip_without("bfloat16")
+
+
+def _skip_without(kind: str) -> None:
+    from regard.base.processor import refusal  # shapes are checked from here on
+
+    reason = refusal(kind)
+    if reason is not None:
+        pytest.skip(reason)
+
+
+@pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder of real corpora beside the checkout; tests that ask for it are skipped where it is absent."""
     if not DATA.is_dir():

@@ -28,9 +28,24 @@ def _usable(device: str) -> str:
     return device
 
 
+def _computable(precision: str) -> str:
+    """The same precision, if the processor can compute in it; what is held back for it is said."""
+    if precision == "int8":
+        from regard.base import processor
+
+        processor.check("int8", "--precision")
+        held = processor.held()
+        if held is not None:
+            typer.echo(f"regard: {held}", err=True)
+    return precision
+
+
 DeviceOption = Annotated[str, typer.Option("--device", callback=_usable, help="Where to compute: cpu, cuda, cuda:1 …")]
 EngineOption = Annotated[str, typer.Option("--engine", help="What computes: torch, or ctranslate2, which is faster.")]
-PrecisionOption = Annotated[str, typer.Option("--precision", help="Of products with large matrices: float32 or int8.")]
+PrecisionOption = Annotated[
+    str,
+    typer.Option("--precision", callback=_computable, help="Of products with large matrices: float32 or int8."),
+]
 ShortlistOption = Annotated[bool, typer.Option("--shortlist", help="Score likely words alone; see regard shortlist.")]
 ThreadsOption = Annotated[int | None, typer.Option("--threads", min=1, help="Processor threads; all cores unless set.")]
 

@@ -53,6 +53,11 @@ def write_text(path: str | Path, text: str) -> None:
     write_bytes(path, text.encode("utf-8"))
 
 
+def cache_folder() -> Path:
+    """The user's folder for what can be made again at any time."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "regard"
+
+
 def temporary_beside(path: Path) -> Path:
     """A free hidden name in the same folder, so that a rename never crosses file systems."""
     return path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")

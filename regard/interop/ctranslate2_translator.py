@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.base.errors import RegardError, UsageError
-from regard.base.files import digest
+from regard.base.files import cache_folder, digest
 from regard.data.subwords.tokenizer import EOS
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.loading import model_file, strategy_of, subwords_of
@@ -144,7 +144,7 @@ def _export_of(model: Path, tell: Any) -> Path:
     """The export of just this model: beside it or, where that folder cannot be written to, in the user's cache."""
     made_from = digest(model)
     beside = model.with_suffix(".ct2")
-    cached = _cache() / f"{made_from}.ct2"
+    cached = cache_folder() / f"{made_from}.ct2"
     quantization = "float32"
     for folder in (beside, cached):
         if (folder / MANIFEST).is_file():
@@ -183,10 +183,6 @@ def _engine(folder: str | Path, device: str, threads: int) -> Any:
 
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _cache() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "regard"
 
 
 def _quiet(_: str) -> None:

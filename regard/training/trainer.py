@@ -15,6 +15,7 @@ from typing import Any, Protocol, runtime_checkable
 import torch
 from torch import nn
 
+from regard.base import processor
 from regard.base.allocator import keep_memory
 from regard.base.errors import RegardError
 from regard.data.plan import BatchPosition
@@ -79,6 +80,8 @@ class Trainer:
         self.objective: Objective = objective or settings.objective()
         self.optimizers: Optimizers = settings.optimizer.build(model)
         self.device = next(model.parameters()).device
+        if settings.precision == "bfloat16" and self.device.type == "cpu":
+            processor.check("bfloat16", "training.precision")
         self.state = TrainingState()
         self._keeper = Keeper(model, self.optimizers, folder, settings, artifact, self.progress.note)
         self._lanes = Lanes(model, settings.lanes)

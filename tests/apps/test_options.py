@@ -8,7 +8,8 @@ import torch
 import typer
 from typer.testing import CliRunner
 
-from regard.apps.options import FileGroups, Markup, chosen_strategy, examples, keeping, use_threads
+from regard.apps.options import FileGroups, Markup, PrecisionOption, chosen_strategy, examples, keeping, use_threads
+from regard.base import processor
 from regard.base.errors import UsageError
 from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategies.greedy import Greedy
@@ -110,3 +111,18 @@ def test_what_does_not_go_together_is_refused() -> None:
 
 def test_examples_are_kept_line_by_line() -> None:
     assert examples("regard a", 'regard b "c"') == '\b\nExamples:\n  regard a\n  regard b "c"'
+
+
+def test_int8_is_refused_before_anything_is_loaded_or_its_limits_are_said(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    chosen = PrecisionOption.__metadata__[0].callback
+    monkeypatch.setattr(processor, "refusal", lambda kind: None)
+    monkeypatch.setattr(processor, "held", lambda: "oneDNN is held to AVX2, since otherwise int8 faults")
+    assert chosen("int8") == "int8"
+    assert capsys.readouterr().err == "regard: oneDNN is held to AVX2, since otherwise int8 faults\n"
+    monkeypatch.setattr(processor, "refusal", lambda kind: f"the {kind} product faults")
+    with pytest.raises(UsageError, match="--precision: the int8 product faults; use float32"):
+        chosen("int8")
+    assert chosen("float32") == "float32"
+    assert capsys.readouterr().err == ""

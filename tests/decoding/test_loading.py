@@ -138,7 +138,7 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
             load(file)
 
 
-def test_a_shortlist_and_a_precision_are_taken_when_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_shortlist_is_taken_when_asked_for(tmp_path: Path) -> None:
     file = saved(tmp_path / "a.safetensors")
     with pytest.raises(UsageError, match=r"a\.safetensors: has no shortlist; `regard shortlist` makes one"):
         load(file, shortlist=True)
@@ -154,5 +154,10 @@ def test_a_shortlist_and_a_precision_are_taken_when_asked_for(tmp_path: Path, mo
     assert plain.shortlist is None
     with pytest.raises(UsageError, match="precision: unknown 'int9'"):
         load(file, precision="int9")
+
+
+@pytest.mark.usefixtures("int8")
+def test_int8_is_taken_when_asked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = saved(tmp_path / "a.safetensors")
     monkeypatch.setattr(precision, "LEAST", 1)
     assert isinstance(load(file, precision="int8").models[0].output, Int8Linear)

@@ -69,6 +69,7 @@ def test_large_logits_do_not_overflow() -> None:
     assert weight.grad.isfinite().all()
 
 
+@pytest.mark.usefixtures("bfloat16")
 def test_short_floats_are_summed_in_wide_ones() -> None:
     assert wide(torch.bfloat16) == torch.float32
     assert wide(torch.float64) == torch.float64

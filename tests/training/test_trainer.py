@@ -12,8 +12,8 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from regard.base import files
-from regard.base.errors import RegardError
+from regard.base import files, processor
+from regard.base.errors import RegardError, UsageError
 from regard.data.plan import BatchPosition
 from regard.data.windows import Streams, StreamSettings
 from regard.models.gpt import Gpt
@@ -299,10 +299,20 @@ def test_the_seed_decides(tmp_path: Path) -> None:
     assert outcomes[0] == outcomes[1] != outcomes[2]
 
 
+@pytest.mark.usefixtures("bfloat16")
 def test_short_floats_learn_too(tmp_path: Path) -> None:
     trainer(tmp_path, precision="bfloat16", metric="loss").run()
     losses = [entry["loss"] for entry in log_of(tmp_path) if entry["kind"] == "valid"]
     assert losses[-1] < losses[0]
+
+
+def test_short_floats_that_the_processor_cannot_compute_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(processor, "refusal", lambda kind: f"the {kind} product ends the process")
+    with pytest.raises(UsageError, match=r"training\.precision: the bfloat16 product ends the process; use float32"):
+        trainer(tmp_path, precision="bfloat16")
+    trainer(tmp_path)
 
 
 def test_what_is_not_a_number_ends_it_and_is_named(tmp_path: Path) -> None:

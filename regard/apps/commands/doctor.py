@@ -54,6 +54,7 @@ def doctor(
         prepared = prepare(settings, Path(folder), home)
         _subwords(prepared, held_out)
         typer.echo("\nTraining on this machine")
+        _processor()
         _predict(prepared, seconds, device)
 
 
@@ -84,6 +85,15 @@ def _subwords(prepared: Any, held_out: dict[str, Any]) -> None:
         if missing:
             shown = " ".join(list(missing)[:20])
             typer.echo(f"  ! {len(missing)} characters of {name} cannot be written: {shown} (byte_fallback = true can)")
+
+
+def _processor() -> None:
+    from regard.base import processor
+
+    typer.echo(f"  {processor.report()}")
+    held = processor.held()
+    if held is not None:
+        typer.echo(f"  ! {held}")
 
 
 def _predict(prepared: Any, seconds: float, device: str) -> None:

@@ -9,6 +9,7 @@ exact; the rounding of W and x is all that is lost. Jacob et al., 2018, https://
 import torch
 from torch import Tensor, nn
 
+from regard.base import processor
 from regard.base.errors import UsageError
 from regard.layers.inference.filled import filled, trimmed
 
@@ -26,6 +27,7 @@ class Int8Linear(nn.Linear):
         nn.Module.__init__(self)
         if linear.weight.device.type != "cpu" or not hasattr(torch.ops.onednn, "qlinear_pointwise"):
             raise UsageError("precision: int8 needs a CPU, and a torch with oneDNN; use float32")
+        processor.check("int8", "precision")
         self.in_features, self.out_features = linear.in_features, linear.out_features
         self.weight, self.bias = linear.weight, linear.bias
         weight, self._bias = filled(linear)

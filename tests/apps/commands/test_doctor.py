@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from regard.base import processor
 from tests.apps import toy
 from tests.apps.running import SMALL, SMALL_LM, Run, changes
 
@@ -30,6 +31,15 @@ def test_a_sound_corpus_and_a_prediction(home: Path, run: Run) -> None:
     assert "90 steps take " in text
     assert number(r"memory: about ([\d.]+) GiB", text) > 0
     assert sorted(path.name for path in Path("runs").iterdir()) == ["en-de", "lm"]  # it leaves nothing behind
+
+
+def test_what_the_processor_can_do_and_what_is_held_back(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    lines = run("doctor", "run.toml", *QUICK, *changes(SMALL)).lines
+    assert f"  {processor.report()}" in lines
+    assert any(re.search("int8|bfloat16", line) for line in lines)
+    monkeypatch.setattr(processor, "held", lambda: "oneDNN is held to AVX2, since otherwise int8 faults")
+    lines = run("doctor", "run.toml", *QUICK, *changes(SMALL)).lines
+    assert "  ! oneDNN is held to AVX2, since otherwise int8 faults" in lines
 
 
 def test_planted_faults_are_found_with_their_lines(texts: Path, run: Run) -> None:

@@ -25,7 +25,11 @@ def test_more_outputs_of_the_same_map(bias: bool) -> None:
 
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("made_of", [Prepacked, Int8Linear])
-def test_outputs_are_filled_up_to_whole_chunks(made_of: type[Prepacked | Int8Linear], bias: bool) -> None:
+def test_outputs_are_filled_up_to_whole_chunks(
+    made_of: type[Prepacked | Int8Linear], bias: bool, request: pytest.FixtureRequest
+) -> None:
+    if made_of is Int8Linear:
+        request.getfixturevalue("int8")
     linear, x = nn.Linear(16, 100, bias), torch.randn(2, 3, 16)
     ours = made_of(linear)
     with torch.inference_mode():

@@ -3,13 +3,13 @@
 import pytest
 import torch
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
+from regard.base import probe, processor
 from regard.base.errors import UsageError
 from regard.layers.inference.int8 import Int8Linear
 
-needs_onednn = pytest.mark.skipif(
-    not hasattr(torch.ops.onednn, "qlinear_pointwise"), reason="needs a torch with oneDNN's int8 products"
-)
+needs_int8 = pytest.mark.usefixtures("int8")
 
 
 def by_the_formula(linear: nn.Linear, x: torch.Tensor) -> torch.Tensor:
@@ -21,7 +21,7 @@ def by_the_formula(linear: nn.Linear, x: torch.Tensor) -> torch.Tensor:
     return made if linear.bias is None else made + linear.bias.detach().double()
 
 
-@needs_onednn
+@needs_int8
 @torch.inference_mode()
 @pytest.mark.parametrize("bias", [True, False])
 def test_it_is_near_the_formula_and_the_exact_product(bias: bool) -> None:
@@ -32,7 +32,7 @@ def test_it_is_near_the_formula_and_the_exact_product(bias: bool) -> None:
     assert ((made - linear(x)).abs() / size).max() < 0.03
 
 
-@needs_onednn
+@needs_int8
 @torch.inference_mode()
 def test_a_row_is_the_same_in_any_company() -> None:
     linear = Int8Linear(nn.Linear(64, 200))
@@ -42,7 +42,7 @@ def test_a_row_is_the_same_in_any_company() -> None:
         assert torch.equal(linear(x[row : row + 1])[0], together[row])
 
 
-@needs_onednn
+@needs_int8
 @torch.inference_mode()
 def test_shapes_are_kept_and_zeros_stay_zeros() -> None:
     linear = Int8Linear(nn.Linear(8, 5, bias=False))
@@ -53,3 +53,29 @@ def test_shapes_are_kept_and_zeros_stay_zeros() -> None:
 def test_other_devices_are_refused() -> None:
     with pytest.raises(UsageError, match="int8 needs a CPU"):
         Int8Linear(nn.Linear(4, 4, device="meta"))
+
+
+def test_a_processor_that_cannot_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(processor, "refusal", lambda kind: f"the {kind} product ends the process")
+    with pytest.raises(UsageError, match="precision: the int8 product ends the process; use float32"):
+        Int8Linear(nn.Linear(4, 4))
+
+
+@needs_int8
+@torch.inference_mode()
+def test_what_is_tried_of_a_processor_is_what_is_computed_here() -> None:
+    class Used(TorchDispatchMode):
+        def __init__(self) -> None:
+            super().__init__()
+            self.names: set[str] = set()
+
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
+            self.names |= {str(func)} if "onednn" in str(func) else set()
+            return func(*args, **(kwargs or {}))
+
+    with Used() as here:
+        Int8Linear(nn.Linear(8, 5))(torch.ones(2, 8))
+    with Used() as tried:
+        probe.int8()
+    assert here.names == tried.names
+    assert len(here.names) == 2

@@ -9,14 +9,13 @@ from regard.layers.inference import precision
 from regard.layers.inference.precision import PRECISIONS, in_precision
 from regard.models.transformer import Transformer
 
-needs_onednn = pytest.mark.skipif(
-    not hasattr(torch.ops.onednn, "qlinear_pointwise"), reason="needs a torch with oneDNN's int8 products"
-)
 
-
-@needs_onednn
 @pytest.mark.parametrize("name", PRECISIONS)
-def test_large_maps_are_replaced_and_shared_weights_stay_shared(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_large_maps_are_replaced_and_shared_weights_stay_shared(
+    name: str, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    if name == "int8":
+        request.getfixturevalue("int8")
     monkeypatch.setattr(precision, "LEAST", 16 * 40)
     model = Transformer(encoder_layers=1, decoder_layers=1, width=16, heads=2, feedforward=20).build(
         {"source": 40, "target": 40}

@@ -40,6 +40,7 @@ def test_it_follows_its_formula() -> None:
         torch.testing.assert_close(layer.weight.double(), weight, rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.usefixtures("bfloat16")
 def test_it_is_torch_muon_up_to_bfloat16() -> None:
     torch.manual_seed(0)
     ours, theirs = nn.Linear(24, 16, bias=False), nn.Linear(24, 16, bias=False)
