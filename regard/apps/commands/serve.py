@@ -44,11 +44,10 @@ def serve(
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     _check_installed()
     from regard.apps.server.app import make_app
-    from regard.apps.server.assembly import make_service
     from regard.apps.server.batcher import BatchWindow
-    from regard.apps.server.keys import Keys
-    from regard.apps.server.limits import Limits
+    from regard.apps.server.limits import Keys, Limits
     from regard.apps.server.live import Server, address_of, bind, serve_on
+    from regard.apps.server.service import make_service
     from regard.base.allocator import keep_memory
 
     keep_memory()
@@ -75,6 +74,10 @@ def _check_installed() -> None:
 
     from regard.base.errors import RegardError
 
-    missing = [name for name in ("fastapi", "uvicorn", "prometheus_client", "python_multipart") if not find_spec(name)]
+    missing = [
+        name
+        for name in ("babel", "starlette", "uvicorn", "prometheus_client", "python_multipart")
+        if not find_spec(name)
+    ]
     if missing:
         raise RegardError(f"serve needs {', '.join(missing)}: pip install 'regard[serve]'")

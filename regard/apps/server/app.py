@@ -1,103 +1,97 @@
-"""The application, put together."""
+"""The application, put together: calls, page, description, and the guard around them."""
 
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from functools import cache
 from typing import Any
 
-from fastapi import FastAPI, Request, Response
+from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
 
-from regard.apps.server import description, public_files
-from regard.apps.server.answers import answer
+from regard.apps.server.answers import Refusal, answer
+from regard.apps.server.calls import Calls
 from regard.apps.server.guard import Guard, refusal_of
-from regard.apps.server.libretranslate import LibreTranslate
-from regard.apps.server.looking import Looking
-from regard.apps.server.messages import Align, Detect, Explain, Translate
-from regard.apps.server.refusals import Refusal
+from regard.apps.server.openapi import Operation, as_page, describe
 from regard.apps.server.service import Service
+from regard.inspection.page.assets import File, asset, index
 
 
-def make_app(service: Service, origins: Sequence[str] = ()) -> FastAPI:
+def make_app(service: Service, origins: Sequence[str] = ()) -> Starlette:
     """The application of a service. `origins` are the other sites whose pages may call it."""
 
     @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncIterator[None]:
+    async def lifespan(_: Starlette) -> AsyncIterator[None]:
         yield
         service.batcher.close()
 
-    app = FastAPI(title="Regard", version="1", openapi_url=None, docs_url=None, redoc_url=None, lifespan=lifespan)
-    _add_calls(app, service)
-    _add_description(app, service)
-    app.add_exception_handler(Refusal, _refused)
-    app.add_exception_handler(HTTPException, _refused)
+    async def refused(request: Request, error: Exception) -> Response:
+        return refusal_of(error).response()
+
+    routes = _routes(service)
+    paths = {route.endpoint: route.path for route in routes}
+    guards = [Middleware(Guard, metrics=service.metrics, limits=service.limits, paths=paths)]
     if origins:
-        app.add_middleware(
-            CORSMiddleware, allow_origins=list(origins), allow_methods=["GET", "POST"], allow_headers=["*"]
-        )
-    app.add_middleware(Guard, metrics=service.metrics, limits=service.limits)
-    return app
+        methods = ["GET", "POST"]
+        guards += [Middleware(CORSMiddleware, allow_origins=origins, allow_methods=methods, allow_headers=["*"])]
+    handlers = {Refusal: refused, HTTPException: refused}
+    return Starlette(routes=routes, middleware=guards, exception_handlers=handlers, lifespan=lifespan)
 
 
-async def _refused(request: Request, error: Exception) -> Response:
-    return refusal_of(error).response()
-
-
-def _add_calls(app: FastAPI, service: Service) -> None:
-    libre, looking = LibreTranslate(service), Looking(service)
-    calls: list[tuple[str, str, Any, dict[str, Any]]] = [
-        ("POST", "/translate", libre.translate, description.taking(Translate, description.TRANSLATED)),
-        ("POST", "/detect", libre.detect, description.taking(Detect, description.list_of(description.DETECTED))),
-        ("GET", "/languages", libre.languages, description.giving(description.LANGUAGES)),
-        ("GET", "/frontend/settings", libre.settings, description.giving({"type": "object"})),
-        ("POST", "/translate_file", libre.no_files, description.refusing(400)),
-        ("POST", "/align", looking.align, description.taking(Align, description.ALIGNED)),
-        ("POST", "/explain", looking.explain, description.taking(Explain, description.EXPLAINED)),
-        ("GET", "/health", _health(service), description.giving({"type": "object"})),
+def _routes(service: Service) -> list[Route]:
+    calls = Calls(service)
+    operations = [
+        Operation("POST", "/translate", calls.translate),
+        Operation("POST", "/detect", calls.detect),
+        Operation("GET", "/languages", calls.languages),
+        Operation("GET", "/frontend/settings", calls.settings),
+        Operation("POST", "/translate_file", calls.no_files),
+        Operation("POST", "/align", calls.align),
+        Operation("POST", "/explain", calls.explain),
+        Operation("GET", "/health", calls.health),
     ]
-    for method, path, call, told in calls:
-        app.add_api_route(path, call, methods=[method], openapi_extra=told, summary=call.__doc__, response_model=None)
-    app.add_api_route("/metrics", _metrics(service), methods=["GET"], include_in_schema=False)
-    app.add_api_route("/", public_files.page, methods=["GET"], include_in_schema=False)
-    app.add_api_route("/assets/{name}", public_files.page_file, methods=["GET"], include_in_schema=False)
 
-
-def _add_description(app: FastAPI, service: Service) -> None:
     @cache
     def described() -> dict[str, Any]:
-        from fastapi.openapi.utils import get_openapi
+        return describe(operations, service.engines)
 
-        found = get_openapi(title="Regard", version="1", routes=app.routes)
-        found["components"] = {"schemas": description.schemas(service.engines)}
-        for methods in found["paths"].values():
-            for call in methods.values():
-                call["responses"] = {status: own for status, own in call["responses"].items() if own.get("content")}
-        return found
+    async def metrics(request: Request) -> Response:
+        return Response(service.metrics.text(), media_type=service.metrics.content_type)
 
     async def openapi(request: Request) -> Response:
         return answer(described())
 
     async def docs(request: Request) -> Response:
-        return public_files.calls_page(described())
+        return HTMLResponse(as_page(described()))
 
-    app.add_api_route("/openapi.json", openapi, methods=["GET"], include_in_schema=False)
-    app.add_api_route("/docs", docs, methods=["GET"], include_in_schema=False)
+    async def page(request: Request) -> Response:
+        return _file(index())
+
+    async def page_file(request: Request) -> Response:
+        return _file(asset(request.path_params["name"]))
+
+    return [
+        *[Route(one.path, _endpoint(service, one), methods=[one.method]) for one in operations],
+        Route("/metrics", metrics),
+        Route("/openapi.json", openapi),
+        Route("/docs", docs),
+        Route("/", page),
+        Route("/assets/{name}", page_file),
+    ]
 
 
-def _health(service: Service) -> Any:
-    async def health(request: Request) -> Response:
-        """Say whether the server works, and how much waits."""
-        batcher = service.batcher
-        models = [{"source": one.source, "target": one.target} for one in service.engines.all]
-        told = {"status": "ok" if batcher.alive else "closing", "waiting": batcher.waiting, "models": models}
-        return answer(told, 200 if batcher.alive else 503)
+def _endpoint(service: Service, call: Operation) -> Any:
+    async def endpoint(request: Request) -> Response:
+        return answer(await (service.serve(request, call.takes, call.run) if call.takes else call.run()))
 
-    return health
+    return endpoint
 
 
-def _metrics(service: Service) -> Any:
-    async def metrics(request: Request) -> Response:
-        return Response(service.metrics.text(), media_type=service.metrics.content_type)
-
-    return metrics
+def _file(found: File | None) -> Response:
+    if found is None:
+        raise Refusal(404, "There is no such file")
+    return Response(found.content, media_type=found.media_type, headers={"Cache-Control": "no-cache"})

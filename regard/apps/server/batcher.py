@@ -14,8 +14,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
+from regard.apps.server.answers import Refusal
 from regard.apps.server.metrics import Metrics
-from regard.apps.server.refusals import Refusal
 
 
 @runtime_checkable

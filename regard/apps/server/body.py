@@ -2,16 +2,16 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Any, TypeVar
+from typing import TypeVar
 from urllib.parse import parse_qsl
 
 from msgspec import Struct
 from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 
+from regard.apps.server.answers import Refusal
 from regard.apps.server.limits import Limits
 from regard.apps.server.messages import from_form, from_json
-from regard.apps.server.refusals import Refusal
 
 _Call = TypeVar("_Call", bound=Struct)
 _MOST_FIELDS = 1_000
@@ -26,7 +26,10 @@ async def read_call(request: Request, kind: type[_Call], limits: Limits) -> _Cal
     except TimeoutError as error:
         raise Refusal(408, f"The body did not arrive within {limits.body_seconds:g} seconds", close=True) from error
     try:
-        return await _parse(request, body, kind)
+        media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if media == "application/json" or media.endswith("+json"):
+            return from_json(body, kind)
+        return from_form(await _fields(request, media, body), kind)
     except ValueError as error:
         raise Refusal(400, f"Invalid request: {error}") from error
 
@@ -44,30 +47,21 @@ async def _read(request: Request, most: int) -> bytes:
     return bytes(body)
 
 
-async def _parse(request: Request, body: bytes, kind: type[_Call]) -> Any:
-    media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-    if media == "application/json" or media.endswith("+json"):
-        return from_json(body, kind)
-    fields = _fields(request.url.query)
+async def _fields(request: Request, media: str, body: bytes) -> list[tuple[str, str]]:
+    """The fields of the address and of the body."""
+    fields = _decoded(request.scope["query_string"])
     if media == "multipart/form-data":
-        fields += await _multipart(request, body)
-    elif media == "application/x-www-form-urlencoded":
-        fields += _fields(_decoded(body))
-    elif body:
+        return fields + await _multipart(request, body)
+    if media == "application/x-www-form-urlencoded":
+        return fields + _decoded(body)
+    if body:
         raise ValueError("the Content-Type must be application/json, or that of a form")
-    return from_form(fields, kind)
+    return fields
 
 
-def _decoded(body: bytes) -> str:
+def _decoded(form: bytes) -> list[tuple[str, str]]:
     try:
-        return body.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise ValueError("the body is not UTF-8") from error
-
-
-def _fields(encoded: str) -> list[tuple[str, str]]:
-    try:
-        return parse_qsl(encoded, keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS)
+        return parse_qsl(form.decode(), keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS)
     except UnicodeDecodeError as error:
         raise ValueError("the form is not UTF-8") from error
 
@@ -77,13 +71,8 @@ async def _multipart(request: Request, body: bytes) -> list[tuple[str, str]]:
         yield body
         yield b""
 
-    parser = MultiPartParser(
-        request.headers,
-        whole(),  # type: ignore[arg-type]
-        max_files=0,
-        max_fields=_MOST_FIELDS,
-        max_part_size=max(1, len(body)),
-    )
+    size = max(1, len(body))
+    parser = MultiPartParser(request.headers, whole(), max_files=0, max_fields=_MOST_FIELDS, max_part_size=size)  # type: ignore[arg-type]
     try:
         form = await parser.parse()
     except (MultiPartException, KeyError, UnicodeDecodeError, LookupError) as error:

@@ -10,6 +10,7 @@ with a fixed mean, so that a text in none of the languages makes no candidate lo
 
 from math import exp
 
+from regard.apps.server.messages import DetectedLanguage
 from regard.data.subwords.tokenizer import UNK
 from regard.decoding.translator import Translation, Translator
 
@@ -45,6 +46,6 @@ def confidences(fits: dict[str, float]) -> dict[str, float]:
     return {language: share / total for language, share in sorted(shares.items(), key=lambda item: -item[1])}
 
 
-def as_languages(found: dict[str, float]) -> list[dict[str, object]]:
+def as_languages(found: dict[str, float]) -> list[DetectedLanguage]:
     """The confidences as LibreTranslate gives them, in percent."""
-    return [{"language": language, "confidence": round(100 * share, 1)} for language, share in found.items()]
+    return [DetectedLanguage(language=language, confidence=round(100 * share, 1)) for language, share in found.items()]

@@ -1,17 +1,21 @@
-"""The models that are served, by the languages that they read and write."""
+"""The models that are served, by the languages that they read and write, and what they are asked to do."""
 
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from regard.apps.server.names import language_name
+from babel import Locale
+
+from regard.apps.server.batcher import Work
+from regard.apps.server.messages import Language
 from regard.base.errors import UsageError
 from regard.decoding.loading import model_file
 from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategy import Strategy
-from regard.decoding.translator import Translator
+from regard.decoding.translator import Pair, Translation, Translator
+from regard.inspection.explanation.explain import explain_text
 from regard.interop.export_folder import MANIFEST, read_manifest
 from regard.loading import load
 from regard.runs.artifact import load_artifact
@@ -47,25 +51,16 @@ class Engines:
 
     def __init__(self, engines: Iterable[Engine]) -> None:
         self.all = tuple(engines)
-        taken: dict[tuple[str, str], Engine] = {}
+        self.sources = list(dict.fromkeys(engine.source for engine in self.all))
+        self.targets = list(dict.fromkeys(engine.target for engine in self.all))
+        self._by_direction: dict[tuple[str, str], Engine] = {}
         for engine in self.all:
-            other = taken.setdefault((engine.source, engine.target), engine)
+            other = self._by_direction.setdefault((engine.source, engine.target), engine)
             if other is not engine:
                 raise UsageError(
                     f"{engine.path}: translates {engine}, as {other.path} does; "
                     f"name the languages of one of them, as in xx-{engine.target}={engine.path}"
                 )
-        self._by_direction = taken
-
-    @property
-    def sources(self) -> list[str]:
-        """The languages that are read."""
-        return list(dict.fromkeys(engine.source for engine in self.all))
-
-    @property
-    def targets(self) -> list[str]:
-        """The languages that are written."""
-        return list(dict.fromkeys(engine.target for engine in self.all))
 
     def find(self, source: str, target: str) -> Engine | None:
         """The engine of a direction."""
@@ -79,13 +74,17 @@ class Engines:
         """One engine for each language that is read."""
         return list({engine.source: engine for engine in reversed(self.all)}.values())
 
-    def languages(self) -> list[dict[str, Any]]:
+    def languages(self) -> list[Language]:
         """Every language with its name and what it can be translated into, as LibreTranslate lists them."""
-        targets = {
-            code: [engine.target for engine in self.all if engine.source == code]
-            for code in dict.fromkeys([*self.sources, *self.targets])
-        }
-        return [{"code": code, "name": language_name(code), "targets": into} for code, into in targets.items()]
+        into = {code: [one.target for one in self.all if one.source == code] for code in self.sources + self.targets}
+        return [Language(code=code, name=language_name(code), targets=targets) for code, targets in into.items()]
+
+
+def language_name(code: str) -> str:
+    """`de` is German, `pt_BR` Portuguese (BR), as CLDR names them; an unknown code stands for itself."""
+    base, _, region = code.replace("-", "_").partition("_")
+    name = Locale.parse("en").languages.get(base.lower())
+    return code if name is None else f"{name} ({region})" if region else name
 
 
 def load_engines(models: Sequence[str], device: str = "cpu", **settings: Any) -> Engines:
@@ -115,3 +114,58 @@ def languages_of(path: str | Path) -> tuple[str, str]:
         if found := _DIRECTION.fullmatch(name):
             return found[1], found[2]
     return "source", "target"
+
+
+@dataclass(frozen=True)
+class Translating(Work):
+    """Texts to their translations."""
+
+    engine: Engine
+    n_best: int = 1
+    alignments: bool = False
+
+    def run(self, items: list[str]) -> list[Translation]:
+        strategy = self.engine.strategy(self.n_best)
+        return self.engine.translator.translate(items, strategy=strategy, alignments=self.alignments)
+
+    def cost(self, item: str) -> int:
+        return len(item)
+
+
+@dataclass(frozen=True)
+class Aligning(Work):
+    """Texts and given translations to the words that belong together."""
+
+    engine: Engine
+
+    def run(self, items: list[tuple[str, str]]) -> Sequence[Any]:
+        translator = self.engine.translator
+        if translator.aligner is None:
+            raise ValueError("the engine has no aligner")
+        sources, targets = [source for source, _ in items], [target for _, target in items]
+        read, said = translator.source.encode_batch(sources), translator.target.encode_batch(targets)
+        rows = zip(sources, map(tuple, read), targets, map(tuple, said), strict=True)
+        return translator.aligner([Pair(*row) for row in rows])
+
+    def cost(self, item: tuple[str, str]) -> int:
+        return sum(map(len, item))
+
+
+class Question(NamedTuple):
+    """A text whose translation is to be explained, and how that translation has to start."""
+
+    text: str
+    prefix: str = ""
+
+
+@dataclass(frozen=True)
+class Explaining(Work):
+    """Texts to their translations with everything that led to them."""
+
+    engine: Engine
+
+    def run(self, items: list[Question]) -> list[dict[str, Any]]:
+        return [explain_text(self.engine.translator, item.text, prefix=item.prefix).to_dict() for item in items]
+
+    def cost(self, item: Question) -> int:
+        return 8 * len(item.text)

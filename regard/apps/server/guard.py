@@ -2,30 +2,40 @@
 
 import logging
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from regard.apps.server.answers import Refusal
 from regard.apps.server.limits import Limits
 from regard.apps.server.metrics import Metrics
-from regard.apps.server.public_files import SAFE_HEADERS
-from regard.apps.server.refusals import Refusal
 from regard.base.errors import RegardError
 
 log = logging.getLogger("regard.serve")
-_HEADERS = [(name.lower().encode(), value.encode()) for name, value in SAFE_HEADERS.items()]
+_POLICY = b"default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
+_HEADERS = [
+    (b"content-security-policy", _POLICY),  # nothing from elsewhere, no script or style inside a page
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+]
 _OPEN = ("/health", "/metrics")  # answered however much there is to do
+_SENTENCES = {404: "There is no such call; see /docs", 405: "This call does not take this method; see /docs"}
 
 
 @dataclass
 class Guard:
-    """An application around another one."""
+    """An application around another one; `paths` are what the requests of each endpoint are counted under."""
 
     app: ASGIApp
     metrics: Metrics
     limits: Limits
+    paths: Mapping[Any, str] = field(default_factory=dict)
     _under_way: int = field(default=0, init=False)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -44,32 +54,23 @@ class Guard:
         self._under_way += 1
         self.metrics.under_way.inc()
         try:
-            await self._serve(scope, receive, guarded)
+            self._check(scope)
+            await self.app(scope, receive, guarded)
+        except Exception as error:
+            if status:
+                raise
+            await refusal_of(error).response()(scope, receive, guarded)
         finally:
             self._under_way -= 1
             self.metrics.under_way.dec()
-            route = getattr(scope.get("route"), "path", "other")
-            self.metrics.requests.labels(route, str(status)).inc()
-            self.metrics.seconds.labels(route).observe(time.perf_counter() - began)
+            path = self.paths.get(scope.get("endpoint"), "other")
+            self.metrics.requests.labels(path, str(status)).inc()
+            self.metrics.seconds.labels(path).observe(time.perf_counter() - began)
 
-    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def _check(self, scope: Scope) -> None:
         if self._under_way > self.limits.requests and scope["path"] not in _OPEN:
             crowd = f"Too many requests are under way ({self.limits.requests}); try again soon"
-            await Refusal(503, crowd, retry_after=1, close=True).response()(scope, receive, send)
-            return
-        started = False
-
-        async def noticing(message: Message) -> None:
-            nonlocal started
-            started = True
-            await send(message)
-
-        try:
-            await self.app(scope, receive, noticing)
-        except Exception as error:
-            if started:
-                raise
-            await refusal_of(error).response()(scope, receive, send)
+            raise Refusal(503, crowd, retry_after=1, close=True)
 
 
 def refusal_of(error: Exception) -> Refusal:
@@ -85,6 +86,3 @@ def refusal_of(error: Exception) -> Refusal:
             return Refusal(400, str(error))
     log.error("a request failed", exc_info=error)
     return Refusal(500, "This request failed for a reason of the server's own; its log says more")
-
-
-_SENTENCES = {404: "There is no such call; see /docs", 405: "This call does not take this method; see /docs"}

@@ -1,8 +1,19 @@
-"""How much the server takes on, so that no client can use up what the others need."""
+"""Who may ask, how much and how often, so that no client can use up what the others need."""
 
+import hashlib
+import math
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
-from regard.base.errors import check_at_least
+from starlette.requests import Request
+
+from regard.apps.server.answers import Refusal
+from regard.base.errors import UsageError, check_at_least
+
+_CLIENTS = 10_000  # whose rates are remembered
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,3 +43,63 @@ class Limits:
             check_at_least("limits", 1, **{name: getattr(self, name)})
         check_at_least("limits", 0.001, seconds=self.seconds, body_seconds=self.body_seconds)
         check_at_least("limits", 0, rate=self.rate)
+
+
+class Rates:
+    """At most so many requests a minute of each client: a token bucket, which fills up again steadily."""
+
+    def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
+        self._per_minute, self._clock = per_minute, clock
+        self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def count(self, client: str) -> None:
+        """One more request of a client, or a refusal that says when the next may come."""
+        if not self._per_minute:
+            return
+        now = self._clock()
+        left, since = self._buckets.pop(client, (float(self._per_minute), now))
+        left = min(self._per_minute, left + (now - since) * self._per_minute / 60)
+        self._buckets[client] = (left - 1 if left >= 1 else left, now)
+        if len(self._buckets) > _CLIENTS:
+            self._buckets.popitem(last=False)
+        if left < 1:
+            wait = math.ceil((1 - left) * 60 / self._per_minute)
+            raise Refusal(429, f"Slow down: {self._per_minute} requests a minute are allowed", retry_after=wait)
+
+
+class Keys:
+    """The API keys that open the server; without any, everybody may ask. Only their hashes are kept in memory."""
+
+    def __init__(self, keys: Iterable[str] = ()) -> None:
+        self._hashes = frozenset(_hash(key) for key in keys)
+
+    def __bool__(self) -> bool:
+        return bool(self._hashes)
+
+    @classmethod
+    def read(cls, file: Path) -> "Keys":
+        """The keys of a file, one a line; blank lines and those that start with # are left out."""
+        try:
+            lines = [line.strip() for line in file.read_text(encoding="utf-8").splitlines()]
+        except UnicodeDecodeError as error:
+            raise UsageError(f"{file}: is not UTF-8; a file of keys has one key a line") from error
+        keys = [line for line in lines if line and not line.startswith("#")]
+        if not keys:
+            raise UsageError(f"{file}: holds no key; write one a line, or leave --api-keys out to let everybody in")
+        return cls(keys)
+
+    def check(self, request: Request, api_key: str | None) -> str:
+        """Who asks, for counting; a client without a key that is wanted is refused."""
+        if not self._hashes:
+            return request.client.host if request.client else ""
+        kind, _, bearer = request.headers.get("authorization", "").partition(" ")
+        key = api_key or request.headers.get("x-api-key") or (bearer.strip() if kind.lower() == "bearer" else "")
+        if not key:
+            raise Refusal(403, "This server asks for an API key: give it as api_key")
+        if _hash(key) not in self._hashes:
+            raise Refusal(403, "Invalid API key")
+        return _hash(key)
+
+
+def _hash(key: str) -> str:
+    return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()

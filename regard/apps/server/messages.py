@@ -1,12 +1,16 @@
-"""What clients ask: the fields of each call, which are also what the OpenAPI description says of them."""
+"""What clients ask and what they are answered: the fields of each call, which are also its OpenAPI description."""
 
-from typing import Annotated, Any
+from typing import Annotated, Any, NotRequired, TypedDict, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
 
+_Call = TypeVar("_Call", bound=Struct)
+_LISTS = ("q", "translation")  # the fields that a form may give several times, as a list
+
 Code = Annotated[str, Meta(description="A language code, as GET /languages lists them", examples=["en"])]
 Source = Annotated[str, Meta(description="A language code, or auto", examples=["en"])]
+Texts = Annotated[str | list[str], Meta(description="A text, or several")]
 Key = Annotated[str | None, Meta(description="An API key, where the server asks for one")]
 
 
@@ -19,7 +23,7 @@ class Keyed(Struct, kw_only=True):
 class Translate(Keyed, kw_only=True):
     """Texts to translate."""
 
-    q: Annotated[str | list[str], Meta(description="A text, or several")]
+    q: Texts
     source: Source
     target: Code
     format: Annotated[str | None, Meta(description="text, or html to keep the markup")] = None
@@ -35,7 +39,7 @@ class Detect(Keyed, kw_only=True):
 class Align(Keyed, kw_only=True):
     """Texts and their translations, whose words are to be linked."""
 
-    q: Annotated[str | list[str], Meta(description="A text, or several")]
+    q: Texts
     translation: Annotated[str | list[str], Meta(description="Its translation, or one for each text")]
     source: Source
     target: Code
@@ -50,14 +54,80 @@ class Explain(Keyed, kw_only=True):
     prefix: Annotated[str | None, Meta(description="What the translation starts with")] = None
 
 
-LISTS = ("q", "translation")
-"""the fields that a form may give several times, as a list"""
+class DetectedLanguage(TypedDict):
+    """A language that a text may be in, with a confidence in percent."""
+
+    language: str
+    confidence: Annotated[float, Meta(ge=0, le=100)]
 
 
-def from_json(body: bytes, kind: type[Struct]) -> Any:
+class Translations(TypedDict):
+    """One translation of each text, as a list where a list was asked for; further ones and languages alike."""
+
+    translatedText: str | list[str]
+    alternatives: NotRequired[list[str | list[str]]]
+    detectedLanguage: NotRequired[DetectedLanguage | list[DetectedLanguage]]
+
+
+class Language(TypedDict):
+    """A language, with what it can be translated into."""
+
+    code: str
+    name: str
+    targets: list[str]
+
+
+class WordLink(TypedDict):
+    """Two words that belong together, by number."""
+
+    source: int
+    target: int
+    confidence: float
+
+
+class LinkedWords(TypedDict):
+    """The words of a text and of its translation, with their links."""
+
+    source: list[str]
+    target: list[str]
+    links: list[WordLink]
+
+
+class WordsOfText(TypedDict):
+    """A text and its words."""
+
+    text: str
+    words: list[str]
+
+
+class Explained(TypedDict):
+    """Everything that led to a translation."""
+
+    source: WordsOfText
+    target: WordsOfText
+    score: float
+    links: list[WordLink]
+    parts: list[dict[str, Any]]
+
+
+class Health(TypedDict):
+    """Whether the server works, and how much waits."""
+
+    status: str
+    waiting: int
+    models: list[dict[str, str]]
+
+
+class ErrorAnswer(TypedDict):
+    """Why a request is not served."""
+
+    error: str
+
+
+def from_json(body: bytes, kind: type[_Call]) -> _Call:
     """The call in a JSON body, or a ValueError that says what is wrong with it."""
     try:
-        return _checked(msgspec.json.decode(body, type=kind))
+        return msgspec.json.decode(body, type=kind)
     except RecursionError as error:
         raise ValueError("the JSON is nested too deeply") from error
     except UnicodeDecodeError as error:
@@ -66,30 +136,21 @@ def from_json(body: bytes, kind: type[Struct]) -> Any:
         raise ValueError(_sentence(error)) from error
 
 
-def from_form(fields: list[tuple[str, str]], kind: type[Struct]) -> Any:
+def from_form(fields: list[tuple[str, str]], kind: type[_Call]) -> _Call:
     """The call in the fields of a form; numbers are written as text there, and an empty field is one left out."""
     table: dict[str, Any] = {}
     for name, value in fields:
-        if name in LISTS and name in table:
+        if name in _LISTS and name in table:
             table[name] = [*(table[name] if isinstance(table[name], list) else [table[name]]), value]
-        elif value or name in LISTS:
+        elif value or name in _LISTS:
             table[name] = value
     try:
-        return _checked(msgspec.convert(table, type=kind, strict=False))
+        call = msgspec.convert(table, type=kind, strict=False)
+        msgspec.json.encode(call)
+    except UnicodeEncodeError as error:  # there are character sets that can write such a half
+        raise ValueError("a field has half of a surrogate pair, which is no character") from error
     except msgspec.MsgspecError as error:
         raise ValueError(_sentence(error)) from error
-
-
-def _checked(call: Any) -> Any:
-    """The same call, if all its texts can be written as UTF-8."""
-    for name in call.__struct_fields__:
-        value = getattr(call, name)
-        for text in value if isinstance(value, list) else [value]:
-            if isinstance(text, str) and not text.isascii():
-                try:
-                    text.encode("utf-8")
-                except UnicodeEncodeError as error:
-                    raise ValueError(f"{name} has half of a surrogate pair, which is no character") from error
     return call
 
 

@@ -1,21 +1,21 @@
 """What the calls have in common: who asks, the wait for the models, and giving up when nobody waits any more."""
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+import torch
 from starlette.requests import Request
 
-from regard.apps.server.batcher import Batcher, Work
+from regard.apps.server.answers import Refusal
+from regard.apps.server.batcher import Batcher, BatchWindow, Work
 from regard.apps.server.body import read_call
-from regard.apps.server.engines import Engine, Engines
-from regard.apps.server.keys import Keys, Rates
-from regard.apps.server.limits import Limits
+from regard.apps.server.engines import Engine, Engines, load_engines
+from regard.apps.server.limits import Keys, Limits, Rates
 from regard.apps.server.messages import Keyed
 from regard.apps.server.metrics import Metrics
-from regard.apps.server.refusals import Refusal
 from regard.base.errors import unknown
 
 _Result = TypeVar("_Result")
@@ -34,12 +34,50 @@ class Service:
     keys: Keys = field(default_factory=Keys)
     rates: Rates = field(default_factory=lambda: Rates(0))
 
-    async def receive(self, request: Request, kind: type[Asked]) -> Asked:
-        """The call of a request, from somebody who may ask; the time for its answer begins."""
+    async def serve(self, request: Request, kind: type[Asked], run: Callable[[Asked], Awaitable[_Result]]) -> _Result:
+        """What comes of the call of a request, from somebody who may ask."""
         call = await read_call(request, kind, self.limits)
         self.rates.count(self.keys.check(request, call.api_key))
-        request.state.deadline = asyncio.get_running_loop().time() + self.limits.seconds
-        return call
+        return await self.while_wanted(request, run(call))
+
+    async def while_wanted(self, request: Request, work: Awaitable[_Result]) -> _Result:
+        """What comes of the work, which is canceled when time is up or the client has gone."""
+        done, gone = asyncio.ensure_future(work), asyncio.ensure_future(_hung_up(request))
+        both: set[asyncio.Future[Any]] = {done, gone}
+        try:
+            await asyncio.wait(both, timeout=self.limits.seconds, return_when=asyncio.FIRST_COMPLETED)
+            if done.done():
+                return done.result()
+            if gone.done():
+                self.metrics.dropped.labels("hung up").inc()
+                raise Refusal(499, "The client has gone")
+            self.metrics.dropped.labels("out of time").inc()
+            raise Refusal(504, f"There was no answer within {self.limits.seconds:g} seconds", retry_after=1)
+        finally:
+            done.cancel()
+            gone.cancel()
+
+    async def ask(self, work: Work, items: Sequence[Any]) -> list[Any]:
+        """What comes of each item; whoever cancels the wait takes the items out of the queue."""
+        return await asyncio.wrap_future(self.batcher.submit(work, items))
+
+    async def in_thread(self, work: Callable[[Ask], _Result]) -> _Result:
+        """What comes of a function that asks the models on its own, as often as it likes."""
+        asked: list[Future[list[Any]]] = []
+        over = False
+
+        def ask(kind: Work, items: Sequence[Any]) -> list[Any]:
+            if over:
+                raise Refusal(504, "The time for this request is over")
+            asked.append(self.batcher.submit(kind, items))
+            return asked[-1].result()
+
+        try:
+            return await asyncio.to_thread(work, ask)
+        finally:
+            over = True
+            for future in asked:
+                future.cancel()
 
     def engine(self, source: str, target: str) -> Engine:
         """The engine of a direction, or a refusal that says which there are."""
@@ -58,52 +96,27 @@ class Service:
         if characters > allowed:
             raise Refusal(413, f"The text has {characters} characters, but {allowed} are allowed")
 
-    async def ask(self, request: Request, work: Work, items: Sequence[Any]) -> list[Any]:
-        """What comes of each item; the work is dropped when time is up or the client has gone."""
-        future = asyncio.wrap_future(self.batcher.submit(work, items))
-        try:
-            return await self._while_wanted(request, future)
-        finally:
-            future.cancel()
 
-    async def in_thread(self, request: Request, work: Callable[[Ask], _Result]) -> _Result:
-        """What comes of a function that asks the models on its own, as often as it likes."""
-        asked: list[Future[list[Any]]] = []
-        over = False
+def make_service(
+    models: Sequence[str],
+    limits: Limits,
+    keys: Keys,
+    window: BatchWindow,
+    device: str = "cpu",
+    threads: int | None = None,
+    **settings: Any,
+) -> Service:
+    """Models that are ready to be asked. `threads` is how many processors work on a batch, all of them unless set.
 
-        def ask(kind: Work, items: Sequence[Any]) -> list[Any]:
-            if over:
-                raise Refusal(504, "The time for this request is over")
-            asked.append(self.batcher.submit(kind, items))
-            return asked[-1].result()
-
-        thread = asyncio.ensure_future(asyncio.to_thread(work, ask))
-        try:
-            return await self._while_wanted(request, thread)
-        finally:
-            over = True
-            for future in asked:
-                future.cancel()
-
-    async def _while_wanted(self, request: Request, work: "asyncio.Future[_Result]") -> _Result:
-        gone: asyncio.Future[Any] = asyncio.ensure_future(_hung_up(request))
-        left = request.state.deadline - asyncio.get_running_loop().time()
-        try:
-            both: set[asyncio.Future[Any]] = {work, gone}
-            await asyncio.wait(both, timeout=max(0, left), return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            gone.cancel()
-        if work.done():
-            return work.result()
-        if gone.done():
-            self.metrics.dropped.labels("hung up").inc()
-            raise Refusal(499, "The client has gone")
-        self.metrics.dropped.labels("out of time").inc()
-        raise Refusal(504, f"There was no answer within {self.limits.seconds:g} seconds", retry_after=1)
+    Further settings are those of `regard.load`.
+    """
+    engines, metrics = load_engines(models, device, threads=threads, **settings), Metrics()
+    count = threads or torch.get_num_threads()  # set by the thread that works: OpenMP keeps the number by thread
+    batcher = Batcher(metrics, limits.queue, window, lambda: torch.set_num_threads(count))
+    return Service(engines, batcher, metrics, limits, keys, Rates(limits.rate))
 
 
 async def _hung_up(request: Request) -> None:
     """Returns when the client has gone; whatever else it sends is let go."""
-    message = await request.receive()
-    while message["type"] != "http.disconnect":
-        message = await request.receive()
+    while (await request.receive())["type"] != "http.disconnect":
+        pass

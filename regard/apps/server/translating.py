@@ -1,21 +1,65 @@
-"""From texts to their translations: plain ones line by line, HTML with its tags, placeholders kept in both."""
+"""From texts to their translations: plain ones line by line, HTML with its tags, placeholders kept in both.
+
+Each line is translated by itself, long ones in parts; empty lines stay where they are.
+"""
 
 import asyncio
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from starlette.requests import Request
-
-from regard.apps.server.engines import Engine
+from regard.apps.server.engines import Engine, Translating
 from regard.apps.server.service import Ask, Service
-from regard.apps.server.texts import Layout, lay_out
-from regard.apps.server.work import Translating
-from regard.decoding.translator import Translation
+from regard.decoding import segment
+from regard.decoding.translator import Translation, Translator
 from regard.markup.document import translate_pages, translate_texts
 from regard.markup.placeholders import Kept
 
+_ENDS = re.compile(r"(\r?\n)")
+_TOKENS_A_CHARACTER = 5  # at most: four bytes and the mark of a word
 _LONG = 2_000  # characters: from here on, cutting texts up would keep the other clients waiting
 _KEPT = Kept()
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A text as the parts that are translated one by one, and how they stand in it."""
+
+    lines: tuple[tuple[str, ...], ...]
+    """the parts of each line"""
+    ends: tuple[str, ...]
+    """what ends each line but the last"""
+
+    @property
+    def parts(self) -> list[str]:
+        """All parts, in order."""
+        return [part for line in self.lines for part in line]
+
+    def put_together(self, translations: Sequence[Translation], rank: int = 0) -> str:
+        """The text of the parts' translations, the best ones or, where there are such, those of the given rank."""
+        found = iter([one.n_best[rank].text if rank < len(one.n_best) else one.text for one in translations])
+        lines = [segment.join([next(found) for _ in line]) for line in self.lines]
+        return "".join(line + end for line, end in zip(lines, (*self.ends, ""), strict=True))
+
+    def alternatives(self, translations: Sequence[Translation], count: int) -> list[str]:
+        """At most so many further texts, each different from the best and from one another."""
+        texts = [self.put_together(translations, rank) for rank in range(1 + count)]
+        return list(dict.fromkeys(texts))[1:]
+
+
+def lay_out(text: str, translator: Translator) -> Layout:
+    r"""The parts of a text, the same that `regard translate` makes of its lines; `\n` and `\r\n` end a line."""
+    pieces = _ENDS.split(text)
+    return Layout(tuple(tuple(_parts(line, translator)) for line in pieces[::2]), tuple(pieces[1::2]))
+
+
+def _parts(line: str, translator: Translator) -> list[str]:
+    if not line.strip():
+        return []
+    longest = translator.max_source
+    if longest is None or _TOKENS_A_CHARACTER * len(line) < longest or len(translator.source.encode(line)) < longest:
+        return [line]
+    return segment.split_text(line, longest - 1, lambda piece: len(translator.source.encode(piece)))
 
 
 @dataclass(frozen=True)
@@ -26,57 +70,42 @@ class Translated:
     alternatives: Sequence[str] = ()
 
 
-async def plain(
-    service: Service, request: Request, engine: Engine, texts: Sequence[str], alternatives: int = 0
-) -> list[Translated]:
+async def plain(service: Service, engine: Engine, texts: Sequence[str], alternatives: int = 0) -> list[Translated]:
     """The translations of plain texts, each with at most so many alternatives."""
-    laid = await _laid_out(texts, engine)
+
+    def cut() -> list[Layout]:
+        return [lay_out(text, engine.translator) for text in texts]
+
+    laid = await asyncio.to_thread(cut) if sum(map(len, texts)) > _LONG else cut()
     parts = [part for layout in laid for part in layout.parts]
     work = Translating(engine, 1 + alternatives)
     if any(map(_KEPT.find, parts)):
-        found = await service.in_thread(request, lambda ask: translate_texts(_asking(ask, work), parts, _KEPT))
+        found = await service.in_thread(lambda ask: translate_texts(lambda some: ask(work, some), parts, _KEPT))
     else:
-        found = await service.ask(request, work, parts)
-    count(service, engine, parts, found)
+        found = await service.ask(work, parts)
+    _count(service, engine, parts, found)
     each = iter(found)
-    translated = []
-    for layout in laid:
-        own = [next(each) for _ in layout.parts]
-        translated.append(Translated(layout.put_together(own), layout.alternatives(own, alternatives)))
-    return translated
+    own = [(layout, [next(each) for _ in layout.parts]) for layout in laid]
+    return [Translated(layout.put_together(its), layout.alternatives(its, alternatives)) for layout, its in own]
 
 
-async def marked_up(service: Service, request: Request, engine: Engine, pages: Sequence[str]) -> list[Translated]:
+async def marked_up(service: Service, engine: Engine, pages: Sequence[str]) -> list[Translated]:
     """The translations of HTML; its tags stay around the words that they were around."""
     work = Translating(engine, alignments=engine.translator.aligner is not None)
-    counted: list[tuple[list[str], Sequence[Translation]]] = []
 
     def translate(ask: Ask) -> list[str]:
         def counting(texts: list[str]) -> Sequence[Translation]:
-            counted.append((texts, ask(work, texts)))
-            return counted[-1][1]
+            found = ask(work, texts)
+            _count(service, engine, texts, found)
+            return found
 
         return translate_pages(counting, pages, _KEPT)
 
-    written = await service.in_thread(request, translate)
-    for texts, found in counted:
-        count(service, engine, texts, found)
-    return [Translated(page) for page in written]
+    return [Translated(page) for page in await service.in_thread(translate)]
 
 
-def count(service: Service, engine: Engine, texts: Sequence[str], found: Sequence[Translation]) -> None:
+def _count(service: Service, engine: Engine, texts: Sequence[str], found: Sequence[Translation]) -> None:
     """Count characters read and subwords written."""
     service.metrics.characters.labels(engine.source, engine.target).inc(sum(map(len, texts)))
     tokens = sum(len(one.n_best[0].tokens) for one in found if one.n_best)
     service.metrics.tokens.labels(engine.source, engine.target).inc(tokens)
-
-
-async def _laid_out(texts: Sequence[str], engine: Engine) -> list[Layout]:
-    def work() -> list[Layout]:
-        return [lay_out(text, engine.translator) for text in texts]
-
-    return await asyncio.to_thread(work) if sum(map(len, texts)) > _LONG else work()
-
-
-def _asking(ask: Ask, work: Translating) -> Callable[[list[str]], Sequence[Translation]]:
-    return lambda texts: ask(work, texts)

@@ -13,8 +13,7 @@ import torch
 from regard.apps.server.app import make_app
 from regard.apps.server.batcher import Batcher, BatchWindow
 from regard.apps.server.engines import Engine, Engines
-from regard.apps.server.keys import Keys, Rates
-from regard.apps.server.limits import Limits
+from regard.apps.server.limits import Keys, Limits, Rates
 from regard.apps.server.live import Server, bind
 from regard.apps.server.metrics import Metrics
 from regard.apps.server.service import Service

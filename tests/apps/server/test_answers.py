@@ -1,8 +1,8 @@
-"""Values as JSON."""
+"""Values as JSON, and refusals as clients get them."""
 
 import json
 
-from regard.apps.server.answers import answer
+from regard.apps.server.answers import Refusal, answer
 
 
 def test_content_status_and_headers() -> None:
@@ -16,3 +16,15 @@ def test_half_a_surrogate_pair_does_not_end_in_a_fault() -> None:
     text = made.body.decode("utf-8")
     assert "\ufffd" in text
     assert json.loads(text)
+
+
+def test_a_sentence_with_its_status() -> None:
+    made = Refusal(413, "too long").response()
+    assert (made.status_code, json.loads(made.body)) == (413, {"error": "too long"})
+    assert "retry-after" not in made.headers
+    assert "connection" not in made.headers
+
+
+def test_when_to_come_back_and_that_the_rest_is_not_read() -> None:
+    made = Refusal(429, "slow down", retry_after=3, close=True).response()
+    assert (made.headers["retry-after"], made.headers["connection"]) == ("3", "close")

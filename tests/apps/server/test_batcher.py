@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from regard.apps.server.answers import Refusal
 from regard.apps.server.batcher import Batcher, BatchWindow
 from regard.apps.server.metrics import Metrics
-from regard.apps.server.refusals import Refusal
 
 
 @dataclass(frozen=True)

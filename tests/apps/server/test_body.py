@@ -10,10 +10,10 @@ import httpx
 import pytest
 from starlette.requests import Request
 
+from regard.apps.server.answers import Refusal
 from regard.apps.server.body import read_call
 from regard.apps.server.limits import Limits
 from regard.apps.server.messages import Translate
-from regard.apps.server.refusals import Refusal
 
 CALL = {"q": "ä\nb", "source": "en", "target": "de"}
 FORM = "application/x-www-form-urlencoded"

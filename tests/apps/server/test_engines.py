@@ -1,4 +1,4 @@
-"""Models by their languages."""
+"""Models by their languages, and what they are asked, done together as it would be done alone."""
 
 import os
 import shutil
@@ -6,13 +6,24 @@ from pathlib import Path
 
 import pytest
 
-from regard.apps.server.engines import Engine, Engines, languages_of, load_engines
+from regard.apps.server.engines import (
+    Aligning,
+    Engine,
+    Engines,
+    Explaining,
+    Question,
+    Translating,
+    language_name,
+    languages_of,
+    load_engines,
+)
 from regard.base.errors import UsageError
 from regard.decoding.strategies.greedy import Greedy
 from regard.interop.ctranslate2_export import export_ctranslate2
 from regard.interop.ctranslate2_translator import CTranslate2Translator
 from regard.models.transformer import Transformer
 from regard.runs.artifact import load_artifact, save_artifact
+from tests.apps.server.serving import TEXTS
 from tests.interop.examples import SMALL, write
 
 
@@ -86,3 +97,51 @@ def test_as_many_alternatives_as_the_beam_holds_and_none_without_one(engine: Eng
 def test_every_source_has_a_limit(engine: Engine) -> None:
     assert engine.translator.max_source
     assert engine.translator.aligner is not None
+
+
+def test_equal_work_is_the_same_work(engine: Engine) -> None:
+    assert Translating(engine) == Translating(engine, 1)
+    assert len({Translating(engine), Translating(engine), Translating(engine, 2), Aligning(engine)}) == 3
+
+
+def test_translations_are_the_translators(engine: Engine) -> None:
+    assert Translating(engine).run(TEXTS) == engine.translator.translate(TEXTS)
+    best = Translating(engine, 3).run(TEXTS)
+    assert [one.text for one in best] == [one.text for one in engine.translator.translate(TEXTS)]
+    assert all(len(one.n_best) == 3 for one in best)
+
+
+def test_links_of_given_translations_are_those_of_the_models_own(engine: Engine) -> None:
+    own = Translating(engine, alignments=True).run(TEXTS)
+    given = Aligning(engine).run([(text, one.text) for text, one in zip(TEXTS, own, strict=True)])
+    for one, links in zip(own, given, strict=True):
+        assert [link[:2] for link in links] == [link[:2] for link in one.alignment or ()]
+
+
+def test_explanations_start_as_they_are_told_to(engine: Engine) -> None:
+    free, forced = Explaining(engine).run([Question(TEXTS[0]), Question(TEXTS[0], "wasser")])
+    assert free["target"]["text"] == engine.translator.translate(TEXTS[:1])[0].text
+    assert forced["target"]["text"].startswith("wasser")
+
+
+def test_costs_grow_with_the_text(engine: Engine) -> None:
+    assert Translating(engine).cost("abc") == 3
+    assert Aligning(engine).cost(("abc", "de")) == 5
+    assert Explaining(engine).cost(Question("abc")) > 3
+
+
+@pytest.mark.parametrize(
+    ("code", "name"),
+    [
+        ("de", "German"),
+        ("pt_BR", "Portuguese (BR)"),
+        ("en-GB", "English (GB)"),
+        ("written", "written"),
+        ("xx", "xx"),
+        ("nb", "Norwegian Bokmål"),
+        ("bn", "Bangla"),
+        ("hsb", "Upper Sorbian"),
+    ],
+)
+def test_a_code_and_its_name(code: str, name: str) -> None:
+    assert language_name(code) == name

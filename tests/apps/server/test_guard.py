@@ -9,10 +9,10 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import PlainTextResponse
 
+from regard.apps.server.answers import Refusal
 from regard.apps.server.guard import Guard, refusal_of
 from regard.apps.server.limits import Limits
 from regard.apps.server.metrics import Metrics
-from regard.apps.server.refusals import Refusal
 from regard.base.errors import UsageError
 from tests.apps.server.serving import send
 

@@ -1,34 +1,37 @@
-"""Waiting for the models, and giving up."""
+"""Waiting for the models, and giving up; a service from settings."""
 
 import asyncio
+import os
+from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 from starlette.requests import Request
 
-from regard.apps.server.engines import Engine
-from regard.apps.server.refusals import Refusal
-from regard.apps.server.service import Ask, Service
-from regard.apps.server.work import Translating
+from regard.apps.server.answers import Refusal
+from regard.apps.server.batcher import BatchWindow
+from regard.apps.server.engines import Engine, Translating
+from regard.apps.server.limits import Keys, Limits
+from regard.apps.server.service import Ask, Service, make_service
+from regard.base.errors import RegardError
 from tests.apps.server import serving
 from tests.apps.server.serving import TEXTS
 
 
-def request(gone: asyncio.Event | None = None, seconds: float = 30.0) -> Request:
+def request(gone: asyncio.Event | None = None) -> Request:
     """A request whose client hangs up when `gone` is set."""
 
     async def receive() -> dict[str, Any]:
         await (gone or asyncio.Event()).wait()
         return {"type": "http.disconnect"}
 
-    made = Request({"type": "http", "headers": [], "state": {}}, receive)
-    made.state.deadline = asyncio.get_running_loop().time() + seconds
-    return made
+    return Request({"type": "http", "headers": []}, receive)
 
 
 def test_an_answer(service: Service, engine: Engine) -> None:
     async def ask() -> list[Any]:
-        return await service.ask(request(), Translating(engine), TEXTS)
+        return await service.while_wanted(request(), service.ask(Translating(engine), TEXTS))
 
     assert asyncio.run(ask()) == engine.translator.translate(TEXTS)
 
@@ -37,7 +40,7 @@ def test_an_answer(service: Service, engine: Engine) -> None:
 @pytest.mark.parametrize(("why", "status"), [("hung up", 499), ("out of time", 504)])
 def test_work_that_nobody_waits_for_is_dropped(engine: Engine, in_thread: bool, why: str, status: int) -> None:
     held, translator = serving.gated(engine)
-    service = serving.make_service(held)
+    service = serving.make_service(held, seconds=30.0 if why == "hung up" else 0.05)
     first = service.batcher.submit(Translating(held), ["first"])
     assert translator.reached.wait(30)
 
@@ -45,11 +48,11 @@ def test_work_that_nobody_waits_for_is_dropped(engine: Engine, in_thread: bool, 
         gone = asyncio.Event()
         if why == "hung up":
             asyncio.get_running_loop().call_later(0.05, gone.set)
-        waiting = request(gone, 30.0 if why == "hung up" else 0.05)
         if in_thread:
-            await service.in_thread(waiting, lambda ask: ask(Translating(held), ["dropped"]))
+            work = service.in_thread(lambda ask: ask(Translating(held), ["dropped"]))
         else:
-            await service.ask(waiting, Translating(held), ["dropped"])
+            work = service.ask(Translating(held), ["dropped"])
+        await service.while_wanted(request(gone), work)
 
     with pytest.raises(Refusal) as refused:
         asyncio.run(ask())
@@ -66,7 +69,7 @@ def test_a_thread_whose_time_is_over_asks_no_more(service: Service, engine: Engi
     seen: list[Ask] = []
 
     async def ask() -> None:
-        await service.in_thread(request(), seen.append)
+        await service.in_thread(seen.append)
 
     asyncio.run(ask())
     with pytest.raises(Refusal):
@@ -90,3 +93,26 @@ def test_sizes(engine: Engine) -> None:
             service.check_size(texts)
         assert refused.value.status == 413
     service.batcher.close()
+
+
+class Asking:
+    """Work that says how many threads compute it."""
+
+    def run(self, items: list[int]) -> list[int]:
+        return [torch.get_num_threads() for _ in items]
+
+    def cost(self, item: int) -> int:
+        return 1
+
+
+def test_limits_keys_models_and_threads_arrive(trained: Path) -> None:
+    limits = Limits(queue=7, rate=3)
+    path = os.fspath(trained / "runs/en-de")
+    service = make_service([path], limits, Keys(["k"]), BatchWindow(), threads=2)
+    assert [str(engine) for engine in service.engines.all] == ["en → de"]
+    assert (service.limits, bool(service.keys)) == (limits, True)
+    assert service.batcher.submit(Asking(), [0]).result(30) == [2]
+    service.batcher.close()
+    for setting, wrong in {"precision": "int9", "shortlist": True, "engine": "none"}.items():
+        with pytest.raises(RegardError, match=setting):
+            make_service([path], limits, Keys(), BatchWindow(), **{setting: wrong})

@@ -12,13 +12,12 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from regard.apps.server.app import make_app
-from regard.apps.server.description import schemas
-from regard.apps.server.engines import Engine, Engines
+from regard.apps.server.engines import Engine
 from tests.apps.server import serving
 from tests.apps.server.conftest import Call
 
 
-def test_fields_languages_and_refusals_are_described(call: Call, engine: Engine) -> None:
+def test_fields_languages_and_refusals_are_described(call: Call) -> None:
     told = call("GET", "/openapi.json").json()
     found = told["components"]["schemas"]["Translate"]
     assert found["required"] == ["q", "source", "target"]
@@ -27,7 +26,13 @@ def test_fields_languages_and_refusals_are_described(call: Call, engine: Engine)
     post = told["paths"]["/translate"]["post"]
     assert set(post["responses"]) == {"200", "400", "403", "408", "413", "429", "503", "504"}
     assert set(post["requestBody"]["content"]) == {"application/json", "application/x-www-form-urlencoded"}
-    assert set(schemas(Engines([engine]))) == {"Translate", "Detect", "Align", "Explain"}
+    taken = {
+        call["requestBody"]["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
+        for methods in told["paths"].values()
+        for call in methods.values()
+        if "requestBody" in call
+    }
+    assert taken == {"Translate", "Detect", "Align", "Explain"}
 
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]

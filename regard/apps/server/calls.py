@@ -1,0 +1,170 @@
+"""The calls: those of LibreTranslate in its own forms, so that its clients work unchanged, and two that look inside."""
+
+import asyncio
+from collections.abc import Sequence
+from typing import Any, NoReturn, cast
+
+from regard.apps.server import detection
+from regard.apps.server.answers import Refusal
+from regard.apps.server.engines import Aligning, Engine, Explaining, Question, Translating, language_name
+from regard.apps.server.messages import (
+    Align,
+    Detect,
+    DetectedLanguage,
+    Explain,
+    Explained,
+    Health,
+    Language,
+    LinkedWords,
+    Translate,
+    Translations,
+    WordLink,
+)
+from regard.apps.server.service import Service
+from regard.apps.server.translating import Translated, marked_up, plain
+from regard.base.errors import unknown
+from regard.data.subwords.tokenizer import words
+
+FORMATS = ("text", "html")
+MOST_ALTERNATIVES = 32
+_PATIENCE = 500
+"""milliseconds that LibreTranslate's page waits after a key is pressed"""
+
+
+class Calls:
+    """The calls of a service, each from what is asked to what is answered."""
+
+    def __init__(self, service: Service) -> None:
+        self._service, self._engines = service, service.engines
+
+    async def translate(self, call: Translate) -> Translations:
+        """Translate a text or several."""
+        texts = _list(call.q)
+        self._service.check_size(texts)
+        if (form := call.format or "text") not in FORMATS:
+            raise Refusal(400, unknown("format", form, FORMATS, "formats"))
+        more = min(max(0, call.alternatives or 0), MOST_ALTERNATIVES)
+        detected: list[DetectedLanguage] = []
+        if call.source == "auto":
+            engines, detected = await self._detected(texts, call.target)
+        else:
+            engines = [self._service.engine(call.source, call.target)] * len(texts)
+        found = await self._translated(texts, engines, form, more)
+        result: dict[str, list[Any]] = {"translatedText": [one.text for one in found]}
+        if more:
+            result["alternatives"] = [list(one.alternatives) for one in found]
+        if call.source == "auto":
+            result["detectedLanguage"] = detected
+        return cast(
+            Translations, result if isinstance(call.q, list) else {name: own[0] for name, own in result.items()}
+        )
+
+    async def detect(self, call: Detect) -> list[DetectedLanguage]:
+        """Say which language a text is in, among those that the models read."""
+        self._service.check_size([call.q])
+        if not call.q.strip():
+            raise Refusal(400, "Invalid request: missing q parameter")
+        [found] = await self._confidences([call.q], self._engines.readers())
+        return detection.as_languages(found)
+
+    async def languages(self) -> list[Language]:
+        """List the languages, with what each can be translated into."""
+        return self._engines.languages()
+
+    async def settings(self) -> dict[str, Any]:
+        """Say what a page needs to know of the server."""
+        first, keys = self._engines.all[0], bool(self._service.keys)
+        sides = (("source", first.source), ("target", first.target))
+        return {
+            "charLimit": self._service.limits.characters,
+            "frontendTimeout": _PATIENCE,
+            "apiKeys": keys,
+            "keyRequired": keys,
+            "suggestions": False,
+            "filesTranslation": False,
+            "supportedFilesFormat": [],
+            "language": {side: {"code": code, "name": language_name(code)} for side, code in sides},
+        }
+
+    async def no_files(self) -> NoReturn:
+        """Refuse files, which are not translated here."""
+        raise Refusal(400, "Files are not translated on this server; send their text to /translate", close=True)
+
+    async def align(self, call: Align) -> LinkedWords | list[LinkedWords]:
+        """Link the words of texts and given translations."""
+        sources, targets = _list(call.q), _list(call.translation)
+        if isinstance(call.q, list) != isinstance(call.translation, list) or len(sources) != len(targets):
+            raise Refusal(400, f"Invalid request: {len(sources)} texts in q, but {len(targets)} in translation")
+        self._service.check_size([*sources, *targets], 2 * self._service.limits.characters)
+        engine = await self._engine(sources, call.source, call.target)
+        if engine.translator.aligner is None:
+            raise Refusal(400, f"The model of {engine} does not attend to its source, so it cannot link words")
+        longest = engine.translator.max_source
+        if longest and any(len(engine.translator.source.encode(text)) >= longest for text in sources):
+            raise Refusal(413, f"A text to align has more than the {longest} subwords that the model reads")
+        pairs = list(zip(sources, targets, strict=True))
+        told = [pair for pair in pairs if all(map(words, pair))]
+        links = iter(await self._service.ask(Aligning(engine), told))
+        found = [_linked(*pair, next(links) if all(map(words, pair)) else ()) for pair in pairs]
+        return found if isinstance(call.q, list) else found[0]
+
+    async def explain(self, call: Explain) -> Explained:
+        """Translate a text and tell everything that led to the translation."""
+        self._service.check_size([call.q, call.prefix or ""], self._service.limits.explained)
+        engine = await self._engine([call.q], call.source, call.target)
+        [found] = await self._service.ask(Explaining(engine), [Question(call.q, call.prefix or "")])
+        return found
+
+    async def health(self) -> Health:
+        """Say whether the server works, and how much waits."""
+        if not self._service.batcher.alive:
+            raise Refusal(503, "The server is shutting down")
+        models = [{"source": one.source, "target": one.target} for one in self._engines.all]
+        return Health(status="ok", waiting=self._service.batcher.waiting, models=models)
+
+    async def _engine(self, texts: list[str], source: str, target: str) -> Engine:
+        if source != "auto":
+            return self._service.engine(source, target)
+        engines, _ = await self._detected([" ".join(texts)], target)
+        return engines[0]
+
+    async def _detected(self, texts: Sequence[str], target: str) -> tuple[list[Engine], list[DetectedLanguage]]:
+        """For each text the engine whose language it seems to be in, and how sure that is."""
+        writers = {engine.source: engine for engine in self._engines.writing(target)}
+        if not writers:
+            raise Refusal(400, unknown("target", target, self._engines.targets, "languages"))
+        found = await self._confidences(texts, list(writers.values()))
+        best = [next(iter(detection.as_languages(own))) for own in found]
+        return [writers[one["language"]] for one in best], best
+
+    async def _confidences(self, texts: Sequence[str], engines: Sequence[Engine]) -> list[dict[str, float]]:
+        """For each text how likely it is in the language of each engine, the likeliest first."""
+        beginnings = [detection.sample(text) for text in texts]
+        asked = [self._service.ask(Translating(engine), beginnings) for engine in engines]
+        fits: list[dict[str, float]] = [{} for _ in texts]
+        for engine, translations in zip(engines, await asyncio.gather(*asked), strict=True):
+            for own, text, one in zip(fits, beginnings, translations, strict=True):
+                own[engine.source] = detection.fit(engine.translator, text, one)
+        return [detection.confidences(own) for own in fits]
+
+    async def _translated(
+        self, texts: Sequence[str], engines: Sequence[Engine], form: str, more: int
+    ) -> list[Translated]:
+        """The texts of each engine together, then all in order again."""
+        found: dict[int, Translated] = {}
+        for engine in dict.fromkeys(engines):
+            places = [at for at, own in enumerate(engines) if own is engine]
+            some = [texts[at] for at in places]
+            html = form == "html"
+            done = await (marked_up(self._service, engine, some) if html else plain(self._service, engine, some, more))
+            found.update(zip(places, done, strict=True))
+        return [found[at] for at in range(len(texts))]
+
+
+def _list(given: str | list[str]) -> list[str]:
+    return given if isinstance(given, list) else [given]
+
+
+def _linked(source: str, target: str, links: Any) -> LinkedWords:
+    told = [WordLink(source=one.source, target=one.target, confidence=round(one.confidence, 4)) for one in links]
+    return LinkedWords(source=words(source), target=words(target), links=told)
