@@ -7,65 +7,13 @@ from torch import nn
 from regard.attention.record import attention_layers
 from regard.base.errors import ShapeError
 from regard.models.gpt import Gpt
-
-from . import laws
+from tests.laws import writers
 
 SMALL: dict[str, Any] = {"layers": 2, "width": 16, "heads": 2, "positions": "learned(12)", "dropout": 0.0}
-VARIANTS = {
-    "plain": {},
-    "after": {"norm": "after"},
-    "untied": {"tie": "none", "feedforward": 24, "activation": "relu"},
-    "sinusoidal": {"positions": "sinusoidal"},
-    "rotary": {"positions": "rotary"},
-    "alibi": {"positions": "alibi"},
-    "buckets": {"positions": "buckets"},
-    "no positions": {"positions": None},
-    "shared keys": {"heads": 4, "key_heads": 1},
-    "short memory": {"memory": "rolling(2)"},
-    "linear": {"score": "kernel", "normalizer": "ratio", "positions": "sinusoidal", "memory": "recurrent"},
-}
-
-
-@pytest.fixture(params=VARIANTS.values(), ids=VARIANTS)
-def design(request: pytest.FixtureRequest) -> Gpt:
-    return Gpt(**(SMALL | request.param))
-
-
-def test_steps_are_all_at_once(design: Gpt) -> None:
-    laws.steps_are_all_at_once(laws.made(design))
-
-
-def test_company_changes_nothing(design: Gpt) -> None:
-    laws.company_changes_nothing(laws.made(design))
-
-
-def test_the_past_alone_is_seen(design: Gpt) -> None:
-    laws.the_past_alone_is_seen(laws.made(design))
-
-
-def test_every_weight_learns(design: Gpt) -> None:
-    model = laws.made(design)
-    for weight in model.parameters():
-        weight.data += torch.randn_like(weight) * 0.1
-    laws.every_weight_learns(model)
-
-
-def test_rows_can_be_moved() -> None:
-    laws.rows_can_be_moved(laws.made(Gpt(**SMALL)))
-
-
-def test_in_single_precision() -> None:
-    model = laws.made(Gpt(**SMALL), torch.float32)
-    laws.steps_are_all_at_once(model, 2e-5)
-    laws.company_changes_nothing(model, 2e-5)
-
-
-def test_a_few_sentences_are_learned() -> None:
-    laws.a_few_sentences_are_learned(Gpt(**SMALL))
 
 
 def test_against_torch() -> None:
-    model = Gpt(**SMALL, activation="gelu").build({"text": laws.VOCABULARY}).double().eval()
+    model = Gpt(**SMALL, activation="gelu").build({"text": writers.VOCABULARY}).double().eval()
     for weight in model.parameters():
         weight.data += torch.randn_like(weight) * 0.1
     layer = nn.TransformerEncoderLayer(
@@ -81,10 +29,10 @@ def test_against_torch() -> None:
         its.linear2.load_state_dict(ours.feedforward.outer.state_dict())
         its.norm1.load_state_dict(ours.norms["self_attention"].state_dict())
         its.norm2.load_state_dict(ours.norms["feedforward"].state_dict())
-    length = laws.TARGET.shape[1]
-    x = model.target.table.weight[laws.TARGET] + model.target.positions.weight[:length]
+    length = writers.TARGET.shape[1]
+    x = model.target.table.weight[writers.TARGET] + model.target.positions.weight[:length]
     expected = theirs(x, mask=torch.ones(length, length, dtype=torch.bool).triu(1))
-    got = model.hidden(None, None, laws.TARGET)
+    got = model.hidden(None, None, writers.TARGET)
     torch.testing.assert_close(got, expected, atol=1e-10, rtol=1e-10)
 
 
@@ -104,7 +52,7 @@ def test_fresh_weights_are_those_of_gpt2() -> None:
 
 
 def test_positions_past_the_last_are_refused() -> None:
-    model = Gpt(**SMALL).build({"text": laws.VOCABULARY})
+    model = Gpt(**SMALL).build({"text": writers.VOCABULARY})
     with pytest.raises(ShapeError, match=r"only 0 … 11 were learned"):
         model.hidden(None, None, torch.full((1, 13), 5))
 

@@ -7,89 +7,40 @@ from regard.attention.record import attention_layers, record
 from regard.base.errors import ConfigError
 from regard.layers.reader import SingleHead
 from regard.models.rnn_lm import RnnLm
-
-from . import laws
+from tests.laws import writers
 
 SMALL: dict[str, Any] = {"width": 16}
-VARIANTS = {
-    "elman": {"cell": "elman"},
-    "lstm": {},
-    "gru": {"cell": "gru", "layers": 3, "embedding": 8},
-    "tied": {"tie": "target", "layers": 2},
-    "dot": {"attention": SingleHead()},
-    "additive": {"attention": SingleHead(score="additive(7)"), "cell": "gru"},
-    "bilinear": {"attention": SingleHead(score="bilinear"), "combine": "concatenate"},
-    "projected": {"attention": SingleHead(score="scaled_dot", width=6), "cell": "elman", "tie": "target"},
-    "sparse": {"attention": SingleHead(normalizer="sparsemax")},
-}
-
-
-@pytest.fixture(params=VARIANTS.values(), ids=VARIANTS)
-def design(request: pytest.FixtureRequest) -> RnnLm:
-    return RnnLm(**(SMALL | request.param))
-
-
-def test_steps_are_all_at_once(design: RnnLm) -> None:
-    laws.steps_are_all_at_once(laws.made(design))
-
-
-def test_company_changes_nothing(design: RnnLm) -> None:
-    laws.company_changes_nothing(laws.made(design))
-
-
-def test_the_past_alone_is_seen(design: RnnLm) -> None:
-    laws.the_past_alone_is_seen(laws.made(design))
-
-
-def test_every_weight_learns(design: RnnLm) -> None:
-    laws.every_weight_learns(laws.made(design))
-
-
-@pytest.mark.parametrize("variant", ["gru", "additive"])
-def test_rows_can_be_moved(variant: str) -> None:
-    laws.rows_can_be_moved(laws.made(RnnLm(**(SMALL | VARIANTS[variant]))))
-
-
-@pytest.mark.parametrize("variant", ["elman", "bilinear"])
-def test_in_single_precision(variant: str) -> None:
-    model = laws.made(RnnLm(**(SMALL | VARIANTS[variant])), torch.float32)
-    laws.steps_are_all_at_once(model, 2e-5)
-    laws.company_changes_nothing(model, 2e-5)
-
-
-def test_a_few_sentences_are_learned() -> None:
-    laws.a_few_sentences_are_learned(RnnLm(width=32, attention=SingleHead()), rate=0.02, steps=60)
 
 
 def test_the_formula() -> None:
     """h(t) = tanh(W_h h(t-1) + W_e c(t) + b₁), and W₂ h + b₂."""
-    model = laws.made(RnnLm(cell="elman", width=16))
+    model = writers.made(RnnLm(cell="elman", width=16))
     rnn = model.decoder.rnn.rnn
-    logits = model(None, None, laws.TARGET)
+    logits = model(None, None, writers.TARGET)
     h = torch.zeros(3, 16, dtype=torch.float64)
-    for t in range(laws.TARGET.shape[1]):
-        c = model.target.table.weight[laws.TARGET[:, t]]
+    for t in range(writers.TARGET.shape[1]):
+        c = model.target.table.weight[writers.TARGET[:, t]]
         h = (h @ rnn.weight_hh_l0.T + c @ rnn.weight_ih_l0.T + rnn.bias_ih_l0 + rnn.bias_hh_l0).tanh()
         torch.testing.assert_close(logits[:, t], h @ model.output.weight.T + model.output.bias)
 
 
 def test_attention_to_earlier_states_by_a_plain_loop() -> None:
-    model = laws.made(RnnLm(width=16, attention=SingleHead(score="bilinear"), combine="concatenate"))
-    states, _ = model.decoder.rnn(model.target(laws.TARGET))
+    model = writers.made(RnnLm(width=16, attention=SingleHead(score="bilinear"), combine="concatenate"))
+    states, _ = model.decoder.rnn(model.target(writers.TARGET))
     weight = model.decoder.self_attention.reading.score.weight[0]
-    hidden = model.hidden(None, None, laws.TARGET)
+    hidden = model.hidden(None, None, writers.TARGET)
     for row in range(3):
-        for t in range(laws.TARGET.shape[1]):
+        for t in range(writers.TARGET.shape[1]):
             past, now = states[row, :t], states[row, t]
             read = torch.zeros_like(now) if t == 0 else (past @ (now @ weight)).softmax(0) @ past
             torch.testing.assert_close(hidden[row, t], torch.cat([now, read]), atol=1e-10, rtol=1e-10)
 
 
 def test_no_state_looks_at_itself() -> None:
-    model = laws.made(RnnLm(width=16, attention=SingleHead()))
+    model = writers.made(RnnLm(width=16, attention=SingleHead()))
     assert list(attention_layers(model)) == ["decoder.self_attention"]
     with record(model, "*.self_attention") as seen:
-        model(None, None, laws.TARGET)
+        model(None, None, writers.TARGET)
     weights = seen.only()[:, 0]
     assert not weights.triu().any()
     torch.testing.assert_close(weights[:, 1:].sum(-1), torch.ones(3, 4, dtype=torch.float64))

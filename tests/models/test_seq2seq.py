@@ -7,78 +7,21 @@ from torch import Tensor
 
 from regard.attention.record import attention_layers, record
 from regard.base.errors import ConfigError
-from regard.layers.reader import SingleHead
 from regard.models.seq2seq import Seq2seq, Seq2seqModel
-
-from . import laws
+from tests.laws import writers
 
 SMALL: dict[str, Any] = {"width": 12, "embedding": 10}
 WAYS = list(product(["previous", "current"], ["step", "output", "both"], ["nothing", "output"]))
-VARIANTS: dict[str, dict[str, Any]] = {
-    " ".join(way): dict(zip(("query", "context", "feeding"), way, strict=True)) for way in WAYS
-} | {
-    "bottleneck": {"attention": None},
-    "bottleneck, fed": {"attention": None, "feeding": "output", "cell": "lstm"},
-    "deep": {"cell": "lstm", "encoder_layers": 3, "decoder_layers": 2, "encoder_width": 8, "attention": "bilinear"},
-    "one direction": {"cell": "elman", "directions": "one", "attention": "scaled_dot"},
-    "additive": {"attention": "additive", "encoder_width": 20, "query": "previous", "context": "both"},
-    "cosine": {"attention": "cosine"},
-    "side by side": {"combine": "concatenate", "feeding": "output"},
-    "tied": {"embedding": 12, "tie": "all"},
-}
-
-
-def designed(settings: dict[str, Any]) -> Seq2seq:
-    score = settings.get("attention")
-    attention = {"attention": SingleHead(score=score)} if isinstance(score, str) else {}
-    return Seq2seq(**(SMALL | settings | attention))
-
-
-@pytest.fixture(params=VARIANTS.values(), ids=VARIANTS)
-def design(request: pytest.FixtureRequest) -> Seq2seq:
-    return designed(request.param)
-
-
-def test_steps_are_all_at_once(design: Seq2seq) -> None:
-    laws.steps_are_all_at_once(laws.made(design))
-
-
-def test_company_changes_nothing(design: Seq2seq) -> None:
-    laws.company_changes_nothing(laws.made(design))
-
-
-def test_every_weight_learns(design: Seq2seq) -> None:
-    laws.every_weight_learns(laws.made(design))
-
-
-@pytest.mark.parametrize("variant", ["previous both output", "current output nothing", "deep", "bottleneck"])
-def test_rows_can_be_moved(variant: str) -> None:
-    laws.rows_can_be_moved(laws.made(designed(VARIANTS[variant])))
-
-
-def test_the_past_alone_is_seen() -> None:
-    laws.the_past_alone_is_seen(laws.made(designed({})))
-
-
-def test_in_single_precision() -> None:
-    model = laws.made(designed(VARIANTS["deep"]), torch.float32)
-    laws.steps_are_all_at_once(model, 2e-5)
-    laws.company_changes_nothing(model, 2e-5)
-
-
-@pytest.mark.parametrize("variant", ["current output nothing", "additive"])
-def test_a_few_sentences_are_learned(variant: str) -> None:
-    laws.a_few_sentences_are_learned(designed(VARIANTS[variant] | {"width": 24, "encoder_width": 24}), 0.02, 50)
 
 
 def plain_loop(model: Seq2seqModel, row: int) -> Tensor:
     """One sentence, from the formulas, with dot-product attention and a GRU."""
-    decoder, length = model.decoder, int(laws.SOURCE_LENGTHS[row])
-    encoded, (last,) = model.encoder(model.source.table.weight[laws.SOURCE[row, :length]][None])
+    decoder, length = model.decoder, int(writers.SOURCE_LENGTHS[row])
+    encoded, (last,) = model.encoder(model.source.table.weight[writers.SOURCE[row, :length]][None])
     encoded, state = encoded[0], last[-1, 0]
     read, output = torch.zeros_like(encoded[0]), torch.zeros(decoder.width, dtype=torch.float64)
     outputs = []
-    for token in laws.TARGET[row]:
+    for token in writers.TARGET[row]:
         if decoder.query == "previous":
             read = (encoded @ state).softmax(0) @ encoded
         inputs = [model.target.table.weight[token]]
@@ -104,33 +47,35 @@ def gru(rnn: torch.nn.Module, x: Tensor, h: Tensor) -> Tensor:
 @pytest.mark.parametrize("way", WAYS, ids=" ".join)
 def test_against_a_plain_loop(way: tuple[str, str, str]) -> None:
     query, context, feeding = way
-    model = laws.made(Seq2seq(**SMALL, query=query, context=context, feeding=feeding))
-    hidden = model.hidden(laws.SOURCE, laws.SOURCE_LENGTHS, laws.TARGET)
+    model = writers.made(Seq2seq(**SMALL, query=query, context=context, feeding=feeding))
+    hidden = model.hidden(writers.SOURCE, writers.SOURCE_LENGTHS, writers.TARGET)
     for row in range(3):
         torch.testing.assert_close(hidden[row], plain_loop(model, row), atol=1e-10, rtol=1e-10)
 
 
 def test_which_decoders_run_at_once() -> None:
-    at_once = {way for way in WAYS if designed(VARIANTS[" ".join(way)]).build(laws.SIZES).decoder.at_once}
+    settings = [dict(zip(("query", "context", "feeding"), way, strict=True)) for way in WAYS]
+    models = [Seq2seq(**SMALL, **chosen).build(writers.SIZES) for chosen in settings]
+    at_once = {way for way, model in zip(WAYS, models, strict=True) if model.decoder.at_once}
     assert at_once == {("previous", "output", "nothing"), ("current", "output", "nothing")}
 
 
 def test_without_attention_the_source_is_one_vector() -> None:
-    model = laws.made(designed({"attention": None}))
+    model = writers.made(Seq2seq(**SMALL, attention=None))
     assert not attention_layers(model)
-    state = model.start(laws.SOURCE, laws.SOURCE_LENGTHS)
+    state = model.start(writers.SOURCE, writers.SOURCE_LENGTHS)
     assert state.source is None
     assert [tuple(part.shape) for part in state.states] == [(1, 3, 12)]
 
 
 def test_the_attention_has_a_name_and_a_sentence_one_memory() -> None:
-    model = laws.made(designed({}))
+    model = writers.made(Seq2seq(**SMALL))
     assert list(attention_layers(model)) == ["decoder.cross"]
     with record(model, "*.cross") as seen:
-        model(laws.SOURCE, laws.SOURCE_LENGTHS, laws.TARGET)
+        model(writers.SOURCE, writers.SOURCE_LENGTHS, writers.TARGET)
     assert seen.only().shape == (3, 1, 5, 6)
     assert not seen.only()[1, :, :, 2:].any()
-    state = model.start(laws.SOURCE, laws.SOURCE_LENGTHS)
+    state = model.start(writers.SOURCE, writers.SOURCE_LENGTHS)
     assert state.spread(4).source is state.source
     _, after = model.step(torch.full((12,), 2), state.spread(4))
     assert after.source.key.shape[0] == 3
@@ -138,11 +83,11 @@ def test_the_attention_has_a_name_and_a_sentence_one_memory() -> None:
 
 def test_combinations_that_cannot_be() -> None:
     with pytest.raises(ConfigError, match=r"attention.score: Dot compares vectors of one width"):
-        designed({"encoder_width": 20}).build(laws.SIZES)
+        Seq2seq(**SMALL, encoder_width=20).build(writers.SIZES)
     with pytest.raises(ConfigError, match=r"seq2seq.tie: 'all' .* have 20 and 30 entries"):
-        designed({"embedding": 12, "tie": "all"}).build({"source": 20, "target": 30})
+        Seq2seq(width=12, embedding=12, tie="all").build({"source": 20, "target": 30})
     with pytest.raises(ConfigError, match=r"output \[20, 12\] and embedding \[20, 10\]"):
-        designed({"tie": "target"}).build(laws.SIZES)
+        Seq2seq(**SMALL, tie="target").build(writers.SIZES)
 
 
 def test_cost() -> None:

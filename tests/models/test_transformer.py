@@ -5,68 +5,15 @@ import torch
 from torch import Tensor, nn
 
 from regard.attention.position import sinusoid
-from regard.attention.positions.sinusoidal import Sinusoidal
 from regard.attention.record import attention_layers, record
 from regard.base.errors import ConfigError, ShapeError
 from regard.models.transformer import Transformer, TransformerModel
-
-from . import laws
+from tests.laws import writers
 
 SMALL: dict[str, Any] = {
     "encoder_layers": 2, "decoder_layers": 2, "width": 16, "feedforward": 24, "heads": 2, "dropout": 0.0,
 }  # fmt: skip
 PAPER = {"source": 37_000, "target": 37_000}
-VARIANTS = {
-    "plain": {},
-    "after": {"norm": "after"},
-    "untied": {"tie": "none", "activation": "gelu"},
-    "learned": {"positions": "learned(12)", "tie": "target"},
-    "rotary": {"positions": "rotary"},
-    "alibi": {"positions": "alibi"},
-    "shaw": {"positions": "shaw(3)"},
-    "every layer": {"positions": Sinusoidal(layers="every")},
-    "side by side": {"positions": Sinusoidal(join="concatenate", width=4), "tie": "none"},
-    "no positions": {"positions": None},
-    "shared keys": {"heads": 4, "key_heads": 2},
-    "additive, sparse": {"score": "additive", "normalizer": "sparsemax"},
-    "uneven": {"encoder_layers": 3, "decoder_layers": 1},
-}
-
-
-@pytest.fixture(params=VARIANTS.values(), ids=VARIANTS)
-def design(request: pytest.FixtureRequest) -> Transformer:
-    return Transformer(**(SMALL | request.param))
-
-
-def test_steps_are_all_at_once(design: Transformer) -> None:
-    laws.steps_are_all_at_once(laws.made(design))
-
-
-def test_company_changes_nothing(design: Transformer) -> None:
-    laws.company_changes_nothing(laws.made(design))
-
-
-def test_every_weight_learns(design: Transformer) -> None:
-    laws.every_weight_learns(laws.made(design))
-
-
-def test_rows_can_be_moved() -> None:
-    laws.rows_can_be_moved(laws.made(Transformer(**SMALL)))
-
-
-def test_the_past_alone_is_seen() -> None:
-    laws.the_past_alone_is_seen(laws.made(Transformer(**SMALL)))
-
-
-def test_in_single_precision() -> None:
-    model = laws.made(Transformer(**SMALL), torch.float32)
-    laws.steps_are_all_at_once(model, 2e-5)
-    laws.company_changes_nothing(model, 2e-5)
-
-
-@pytest.mark.parametrize("norm", ["before", "after"])
-def test_a_few_sentences_are_learned(norm: str) -> None:
-    laws.a_few_sentences_are_learned(Transformer(**SMALL, norm=norm))
 
 
 def torch_transformer(model: TransformerModel, norm: str) -> nn.Transformer:
@@ -109,7 +56,7 @@ def shaken(model: nn.Module) -> None:
 @pytest.mark.filterwarnings("ignore:enable_nested_tensor")
 @pytest.mark.parametrize("norm", ["before", "after"])
 def test_against_torch(norm: str) -> None:
-    model = Transformer(**SMALL, norm=norm).build(laws.SIZES).double().eval()
+    model = Transformer(**SMALL, norm=norm).build(writers.SIZES).double().eval()
     shaken(model)
     theirs = torch_transformer(model, norm)
     table = model.target.table.weight
@@ -117,18 +64,18 @@ def test_against_torch(norm: str) -> None:
     def embedded(tokens: Tensor) -> Tensor:
         return table[tokens] * 16**0.5 + sinusoid(torch.arange(tokens.shape[1]), 16)
 
-    length = laws.TARGET.shape[1]
-    padding = torch.arange(laws.SOURCE.shape[1]) >= laws.SOURCE_LENGTHS[:, None]
+    length = writers.TARGET.shape[1]
+    padding = torch.arange(writers.SOURCE.shape[1]) >= writers.SOURCE_LENGTHS[:, None]
     expected = theirs(
-        embedded(laws.SOURCE),
-        embedded(laws.TARGET),
+        embedded(writers.SOURCE),
+        embedded(writers.TARGET),
         tgt_mask=torch.ones(length, length, dtype=torch.bool).triu(1),
         src_key_padding_mask=padding,
         memory_key_padding_mask=padding,
     )
-    got = model.hidden(laws.SOURCE, laws.SOURCE_LENGTHS, laws.TARGET)
+    got = model.hidden(writers.SOURCE, writers.SOURCE_LENGTHS, writers.TARGET)
     torch.testing.assert_close(got, expected, atol=1e-10, rtol=1e-10)
-    logits = model(laws.SOURCE, laws.SOURCE_LENGTHS, laws.TARGET)
+    logits = model(writers.SOURCE, writers.SOURCE_LENGTHS, writers.TARGET)
     torch.testing.assert_close(logits, expected @ table.T, atol=1e-10, rtol=1e-10)
 
 
@@ -165,12 +112,12 @@ def test_flops_are_counted_from_the_products() -> None:
 
 
 def test_the_names_of_the_attentions() -> None:
-    model = laws.made(Transformer(**SMALL))
+    model = writers.made(Transformer(**SMALL))
     crosses = ["decoder.layers.0.cross", "decoder.layers.1.cross"]
     selves = [f"{side}.layers.{at}.self_attention" for side in ("encoder", "decoder") for at in range(2)]
     assert sorted(attention_layers(model)) == sorted(crosses + selves)
     with record(model, "decoder.*.cross") as seen:
-        model(laws.SOURCE, laws.SOURCE_LENGTHS, laws.TARGET)
+        model(writers.SOURCE, writers.SOURCE_LENGTHS, writers.TARGET)
     assert list(seen) == crosses
     weights = seen[crosses[1]][0]
     assert weights.shape == (3, 2, 5, 6)
@@ -178,8 +125,8 @@ def test_the_names_of_the_attentions() -> None:
 
 
 def test_the_source_is_held_once_a_sentence() -> None:
-    model = laws.made(Transformer(**SMALL))
-    state = model.start(laws.SOURCE, laws.SOURCE_LENGTHS)
+    model = writers.made(Transformer(**SMALL))
+    state = model.start(writers.SOURCE, writers.SOURCE_LENGTHS)
     assert state.spread(5).sources is state.sources
     _, after = model.step(torch.full((15,), 2), state.spread(5))
     assert [memory.key.shape[0] for memory in after.sources] == [3, 3]
@@ -189,7 +136,7 @@ def test_the_source_is_held_once_a_sentence() -> None:
 
 def test_which_matrices_are_one() -> None:
     for tie, matrices in (("none", 3), ("target", 2), ("all", 1)):
-        model = Transformer(**SMALL, tie=tie).build(laws.SIZES)
+        model = Transformer(**SMALL, tie=tie).build(writers.SIZES)
         found = {model.source.table.weight, model.target.table.weight, model.output.weight}
         assert len(found) == matrices
     with pytest.raises(ConfigError, match=r"transformer.tie: 'all' .* have 20 and 30 entries; use 'target' or 'none'"):
@@ -198,4 +145,4 @@ def test_which_matrices_are_one() -> None:
 
 def test_a_source_is_needed() -> None:
     with pytest.raises(ShapeError, match="needs a source"):
-        laws.made(Transformer(**SMALL)).start(None, None)
+        writers.made(Transformer(**SMALL)).start(None, None)

@@ -1,0 +1,124 @@
+"""Every model of the catalog, small enough to be tried in no time.
+
+A model is tried as its defaults and as each of its presets have it, sizes made small by the names of their settings
+(`SMALL`). So a new file is tried on arrival. Variants worth trying beside them are in `VARIANTS`: settings on top of
+the small defaults, by model and by what makes the variant special.
+"""
+
+import dataclasses
+from collections.abc import Iterator, Mapping
+from dataclasses import MISSING
+from itertools import product
+from typing import Any
+
+import pytest
+
+from regard.attention.positions.sinusoidal import Sinusoidal
+from regard.base.config import from_dict
+from regard.layers.reader import SingleHead
+from regard.models.model import MODELS, Design
+
+SMALL: Mapping[str, int] = {
+    "width": 16,
+    "feedforward": 24,
+    "embedding": 16,
+    "encoder_width": 16,
+    "layers": 2,
+    "encoder_layers": 2,
+    "decoder_layers": 2,
+    "heads": 2,
+}
+"""what a setting of this name is, wherever a design has a number there"""
+
+_FED: dict[str, dict[str, Any]] = {
+    f"{query}, {context}, {feeding}": {"width": 12, "query": query, "context": context, "feeding": feeding}
+    for query, context, feeding in product(["previous", "current"], ["step", "output", "both"], ["nothing", "output"])
+}
+VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
+    "gpt": {
+        "after": {"norm": "after"},
+        "untied": {"tie": "none", "feedforward": 24, "activation": "relu"},
+        "no positions": {"positions": None},
+        "shared keys": {"heads": 4, "key_heads": 1},
+        "short memory": {"memory": "rolling(2)"},
+        "linear": {"score": "kernel", "normalizer": "ratio", "positions": "sinusoidal", "memory": "recurrent"},
+    },
+    "rnn_lm": {
+        "elman": {"cell": "elman"},
+        "gru": {"cell": "gru", "layers": 3, "embedding": 8},
+        "tied": {"tie": "target", "layers": 2},
+        "dot": {"attention": SingleHead()},
+        "additive": {"attention": SingleHead(score="additive(7)"), "cell": "gru"},
+        "bilinear": {"attention": SingleHead(score="bilinear"), "combine": "concatenate"},
+        "projected": {"attention": SingleHead(score="scaled_dot", width=6), "cell": "elman", "tie": "target"},
+        "sparse": {"attention": SingleHead(normalizer="sparsemax")},
+    },
+    "seq2seq": {
+        **_FED,
+        "bottleneck": {"attention": None},
+        "bottleneck, fed": {"attention": None, "feeding": "output", "cell": "lstm"},
+        "deep": {
+            "cell": "lstm", "encoder_layers": 3, "encoder_width": 8, "attention": SingleHead(score="bilinear"),
+        },
+        "one direction": {"cell": "elman", "directions": "one", "attention": SingleHead(score="scaled_dot")},
+        "additive": {
+            "attention": SingleHead(score="additive"), "encoder_width": 20, "query": "previous", "context": "both",
+        },
+        "cosine": {"attention": SingleHead(score="cosine")},
+        "side by side": {"combine": "concatenate", "feeding": "output"},
+        "tied": {"tie": "all"},
+    },
+    "transformer": {
+        "after": {"norm": "after"},
+        "untied": {"tie": "none", "activation": "gelu"},
+        "every layer": {"positions": Sinusoidal(layers="every")},
+        "side by side": {"positions": Sinusoidal(join="concatenate", width=4), "tie": "none"},
+        "no positions": {"positions": None},
+        "shared keys": {"heads": 4, "key_heads": 2},
+        "additive, sparse": {"score": "additive", "normalizer": "sparsemax"},
+        "uneven": {"encoder_layers": 3, "decoder_layers": 1},
+    },
+}  # fmt: skip
+
+
+def designs() -> list[Any]:
+    """Every model as pytest parameters: its defaults, its presets and its variants, all of them small."""
+    return [pytest.param(design, id=name) for name, design in _named()]
+
+
+def plain_designs() -> list[Any]:
+    """One design of each model: its defaults, small."""
+    return [pytest.param(small(name), id=name) for name in filter(complete, MODELS.names)]
+
+
+def complete(name: str) -> bool:
+    """Whether every setting of a model has a default, so that it can be made from its name alone."""
+    fields = dataclasses.fields(MODELS.get(name))  # type: ignore[arg-type]
+    return all(field.default is not MISSING or field.default_factory is not MISSING for field in fields)
+
+
+def small(name: str, settings: Mapping[str, Any] | None = None, **changes: Any) -> Design:
+    """A model of the catalog with these settings; small and without dropout, unless `changes` say otherwise."""
+    kind: Any = MODELS.get(name)
+    table = dict(settings or {})
+    design = from_dict(table, kind)
+    for field in dataclasses.fields(design):
+        value = getattr(design, field.name)
+        if field.name in SMALL and isinstance(value, int):
+            table[field.name] = SMALL[field.name]
+        elif field.name.endswith("dropout"):
+            table[field.name] = 0.0
+    made: Design = dataclasses.replace(from_dict(table, kind), **changes)
+    return made
+
+
+def _named() -> Iterator[tuple[str, Design]]:
+    seen: list[Design] = []
+    for name in filter(complete, MODELS.names):
+        presets = {preset: (settings, {}) for preset, settings in MODELS.get(name).presets.items()}  # type: ignore[attr-defined]
+        variants = {variant: ({}, changes) for variant, changes in VARIANTS.get(name, {}).items()}
+        for label, (settings, changes) in {"": ({}, {}), **presets, **variants}.items():
+            design = small(name, settings, **changes)
+            if design not in seen:  # some presets differ in nothing but sizes and dropout
+                seen.append(design)
+                yield f"{name}: {label}" if label else name, design

@@ -1,0 +1,71 @@
+"""What a model of each kind learns from, and how its loss is found: by the sizes that its design needs.
+
+A model of a new kind needs a line in `ITEMS`: from a number to what one step learns from.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from regard.apps.run_settings import RunSettings, run_of
+from regard.base.config import to_dict
+from regard.data.pairs import Batch, collate
+from regard.data.plan import BatchPosition
+from regard.data.windows import Streams, StreamSettings, TextWindow
+from regard.models.model import Design
+from regard.runs.artifact import Artifact
+
+from .writers import VOCABULARY
+
+
+def pairs(number: int) -> Batch:
+    """Sentences that are to be written as they were read."""
+    draw = np.random.default_rng(number)
+    rows = [np.append(draw.integers(4, VOCABULARY, draw.integers(1, 6)), 3).astype(np.int64) for _ in range(4)]
+    return collate(rows, rows[::-1])
+
+
+def text(number: int) -> TextWindow:
+    """A piece of running text."""
+    draw = np.random.default_rng(number).integers(4, VOCABULARY, 40)
+    return Streams(draw, StreamSettings(rows=4, length=6)).at(BatchPosition())
+
+
+ITEMS: Mapping[tuple[str, ...], Callable[[int], Any]] = {("source", "target"): pairs, ("text",): text}
+
+
+def item_for(design: Design, number: int = 0) -> Any:
+    """What one step of this model learns from."""
+    if design.needs not in ITEMS:
+        raise LookupError(
+            f"a model that needs the sizes of {', '.join(design.needs)} is new: "
+            "add to ITEMS in tests/laws/items.py what it learns from"
+        )
+    return ITEMS[design.needs](number)
+
+
+@dataclass(frozen=True)
+class Feed:
+    """Items of a design without end, five an epoch, as a trainer takes them."""
+
+    design: Design
+
+    def walk(self, position: BatchPosition | None = None) -> Iterator[tuple[BatchPosition, Any]]:
+        """Each position and its item, from the given one on."""
+        position = position or BatchPosition()
+        while True:
+            yield position, item_for(self.design, 5 * position.epoch + position.index)
+            position = position.next(5)
+
+
+def run_with(model: Design | Mapping[str, Any]) -> RunSettings:
+    """A run of the model."""
+    return run_of({"data": {"train": ["source.txt", "target.txt"]}, "model": model}, "law")
+
+
+def artifact_of(design: Design) -> Artifact:
+    """The model's file without its weights."""
+    sizes = (0, VOCABULARY) if design.needs == ("text",) else (VOCABULARY, VOCABULARY)
+    return Artifact(config={"model": to_dict(run_with(design))["model"]}, vocabularies=sizes)
