@@ -2,9 +2,11 @@
 
 import os
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 
 import beartype.typing  # noqa: F401  named in CHECKER
+import jaxtyping
 import pytest
 import torch
 from jaxtyping import install_import_hook
@@ -34,6 +36,14 @@ def seed() -> int:
     """The same random numbers for every test, in whatever order tests run."""
     torch.manual_seed(0)
     return 0
+
+
+@pytest.fixture
+def unchecked() -> Iterator[None]:
+    """The package as its users have it: shapes are not checked as types, so that its own sentences are heard."""
+    jaxtyping.config.update("jaxtyping_disable", True)
+    yield
+    jaxtyping.config.update("jaxtyping_disable", False)
 
 
 @pytest.fixture(scope="session")

@@ -21,6 +21,7 @@ from regard.attention.memory import Memory, PairMemory
 from regard.attention.part import positions_of
 from regard.attention.reading import Reading
 from regard.base.errors import UsageError
+from regard.layers.mixer import MixerState
 from regard.models.gpt import GptModel
 from regard.models.model import LayerState, Model, State
 from regard.models.seq2seq import Carried, Seq2seqModel
@@ -176,7 +177,7 @@ def put_together(model: Model, tensors: Mapping[str, Tensor], token: Tensor) -> 
     return LayerState(sentences=rows, length=memories[0].length, memories=memories, sources=sources)
 
 
-def _pair(name: str, memory: Memory) -> dict[str, Tensor]:
+def _pair(name: str, memory: MixerState) -> dict[str, Tensor]:
     if not isinstance(memory, PairMemory) or memory.key is None or memory.value is None:
         return {}
     found = {name.format("key"): memory.key, name.format("value"): memory.value}

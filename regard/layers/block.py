@@ -1,75 +1,99 @@
-"""One layer of a Transformer: self-attention, attention to a source if there is one, feed-forward.
+"""One layer: a mixer, attention to a source if there is one, a feed-forward; each a branch beside the identity.
 
-Each is a branch beside the identity, normalized before or after:
+    x ← join(x, mixer);  x ← join(x, cross(·, source));  x ← join(x, feed)
 
-    before: x + drop(branch(norm(x)))        after: norm(x + drop(branch(x)))
-
-After: Vaswani et al., 2017, https://arxiv.org/abs/1706.03762; before: Xiong et al., 2020,
-https://arxiv.org/abs/2002.04745
+What they are made of are values: `mixer` an `Attention` or one of `mixers/`, `feed` one of `feeds/`; how they are
+joined with the residual stream is a `Residual`.
 """
 
-from typing import Literal
+from typing import Any
 
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from regard.attention.mask import Mask
 from regard.attention.memory import Memory
-from regard.attention.multihead import Attention
+from regard.attention.multihead import Attention, MultiHead
 from regard.layers.dropout import Dropout
-from regard.layers.feedforward import Activation, FeedForward
-
-Norm = Literal["before", "after"]
+from regard.layers.feed import Feed
+from regard.layers.mixer import Mixer, MixerState, Mixing
+from regard.layers.residual import Residual, Skip
 
 
 class Block(nn.Module):
-    """A layer whose branches keep the width, save the last, which may change it to `output_width`."""
+    """A layer whose branches keep the width, save the last, which may change it to `output_width`.
+
+    The mixer's weights and norm are called `self_attention` where it is attention, or else by the name of its file.
+    """
+
+    self_attention: MultiHead
+    """the mixer, where it is attention"""
 
     def __init__(
         self,
         width: int,
         *,
-        attention: Attention,
+        mixer: Attention | Mixer,
         cross: Attention | None = None,
+        feed: Feed,
+        residual: Residual = Residual(),  # noqa: B008 a frozen value
         source_width: int | None = None,
-        feedforward: int,
         output_width: int | None = None,
-        activation: Activation = "relu",
-        norm: Norm = "before",
-        dropout: float = 0.0,
-        feedforward_dropout: float = 0.0,
     ) -> None:
         super().__init__()
-        output_width = width if output_width is None else output_width
-        self.norm = norm
-        self.self_attention = attention.build(width)
+        self.output_width = width if output_width is None else output_width
+        self.residual = residual
+        self._mixer = "self_attention" if isinstance(mixer, Attention) else type(mixer).__module__.rpartition(".")[2]
+        self.add_module(self._mixer, mixer.build(width))
         self.cross = None if cross is None else cross.build(width, width if source_width is None else source_width)
-        self.feedforward = FeedForward(width, feedforward, output_width, activation, feedforward_dropout)
-        self.dropout = Dropout(dropout)
-        self.shortcut = None if output_width == width else nn.Linear(width, output_width, bias=False)
-        last = width if norm == "before" else output_width
-        widths = {"self_attention": width} | ({} if cross is None else {"cross": width}) | {"feedforward": last}
-        self.norms = nn.ModuleDict({name: nn.LayerNorm(size) for name, size in widths.items()})
+        self.feedforward: Any = feed.build(width, self.output_width)
+        self.dropout, self.skip = Dropout(residual.dropout), Skip(residual.skip)
+        self.shortcut = None if self.output_width == width else nn.Linear(width, self.output_width, bias=False)
+        last = width if residual.place == "before" else self.output_width
+        widths = {self._mixer: width} | ({} if cross is None else {"cross": width}) | {"feedforward": last}
+        self.norms = nn.ModuleDict({name: residual.build(size) for name, size in widths.items()})
+
+    @property
+    def mixer(self) -> Mixing:
+        """What lets positions see each other."""
+        mixer: Mixing = getattr(self, self._mixer)
+        return mixer
+
+    @property
+    def feed(self) -> nn.Module:
+        """What works at each position by itself."""
+        branch: nn.Module = self.feedforward
+        return branch
 
     def forward(
         self,
         x: Float[Tensor, "batch length width"],
         *,
-        keep: Bool[Tensor, "batch 1 1 length"] | None = None,
+        keep: Bool[Tensor, "..."] | Mask | None = None,
         source: Float[Tensor, "batch source source_width"] | None = None,
-        source_keep: Bool[Tensor, "batch 1 1 source"] | None = None,
+        source_keep: Bool[Tensor, "..."] | Mask | None = None,
+        at: Int[Tensor, "*positions length"] | None = None,
     ) -> Float[Tensor, "batch length output_width"]:
-        """The layer over whole sequences; `keep` and `source_keep` hide padding."""
-        x = self._leave("self_attention", x, self.self_attention(self._enter("self_attention", x), keep=keep))
+        """The layer over whole sequences.
+
+        `keep` narrows what the mixer may see and `source_keep` what may be seen of the source: padding, most often,
+        but also a graph's edges. `at` says where the positions stand, 0, 1, 2, … unless given.
+        """
+        x = self._leave(self._mixer, x, self.mixer(self._enter(self._mixer, x), keep=keep, at=at))
         if self.cross is not None and source is not None:
             x = self._leave("cross", x, self.cross(self._enter("cross", x), source, keep=source_keep))
         return self._feed(x)
 
     def advance(
-        self, x: Float[Tensor, "rows length width"], memory: Memory, source: Memory | None = None, sentences: int = 1
-    ) -> tuple[Float[Tensor, "rows length output_width"], Memory]:
+        self,
+        x: Float[Tensor, "rows length width"],
+        memory: MixerState,
+        source: Memory | None = None,
+        sentences: int = 1,
+    ) -> tuple[Float[Tensor, "rows length output_width"], MixerState]:
         """The next positions. The source holds `sentences`, and as many neighboring rows as fit share each."""
-        change, memory = self.self_attention.advance(self._enter("self_attention", x), memory)
-        x = self._leave("self_attention", x, change)
+        change, memory = self.mixer.advance(self._enter(self._mixer, x), memory)
+        x = self._leave(self._mixer, x, change)
         if self.cross is not None and source is not None:
             x = self._leave("cross", x, self._read(self._enter("cross", x), source, sentences))
         return self._feed(x), memory
@@ -85,8 +109,9 @@ class Block(nn.Module):
         return self._leave("feedforward", x if self.shortcut is None else self.shortcut(x), change)
 
     def _enter(self, name: str, x: Tensor) -> Tensor:
-        return self.norms[name](x) if self.norm == "before" else x
+        return self.norms[name](x) if self.residual.place == "before" else x
 
     def _leave(self, name: str, x: Tensor, change: Tensor) -> Tensor:
-        x = x + self.dropout(change)
-        return x if self.norm == "before" else self.norms[name](x)
+        x = x if self.residual.scale == 1 else x * self.residual.scale
+        x = x + self.skip(self.dropout(change))
+        return x if self.residual.place == "before" else self.norms[name](x)

@@ -9,9 +9,9 @@ from torch import nn
 
 
 def xavier(module: nn.Module) -> None:
-    """Xavier matrices and zero biases, in every linear map inside."""
+    """Xavier matrices and zero biases, in every linear map and convolution inside."""
     for part in module.modules():
-        if isinstance(part, nn.Linear):
+        if isinstance(part, nn.Linear | nn.Conv1d):
             nn.init.xavier_uniform_(part.weight)
             _zero_bias(part)
 
@@ -19,11 +19,11 @@ def xavier(module: nn.Module) -> None:
 def normal(module: nn.Module, std: float, residual: tuple[str, ...] = (), branches: int = 1) -> None:
     """Normal matrices and zero biases; maps whose names end in one of `residual` are divided by √branches."""
     for name, part in module.named_modules():
-        if isinstance(part, nn.Linear):
+        if isinstance(part, nn.Linear | nn.Conv1d):
             nn.init.normal_(part.weight, std=std / branches**0.5 if name.endswith(residual) else std)
             _zero_bias(part)
 
 
-def _zero_bias(linear: nn.Linear) -> None:
+def _zero_bias(linear: nn.Linear | nn.Conv1d) -> None:
     if linear.bias is not None:
         nn.init.zeros_(linear.bias)

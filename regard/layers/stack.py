@@ -1,24 +1,33 @@
 """Layers on top of each other: an encoder, or a decoder that reads from one."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Self
 
-from jaxtyping import Bool, Float
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from regard.attention.mask import Mask
 from regard.attention.memory import Memory
 from regard.base.errors import ConfigError
 from regard.layers.block import Block
+from regard.layers.mixer import MixerState
 
 
 class Stack(nn.Module):
     """Blocks one after the other; where they normalize before their branches, the sum is normalized at the end."""
 
-    def __init__(self, layers: Sequence[Block], width: int) -> None:
+    def __init__(self, layers: Sequence[Block]) -> None:
         super().__init__()
         if not layers:
             raise ConfigError("stack: there must be at least 1 layer")
         self.layers = nn.ModuleList(layers)
-        self.norm = nn.LayerNorm(width) if layers[-1].norm == "before" else nn.Identity()
+        last = layers[-1]
+        self.norm = last.residual.build(last.output_width) if last.residual.place == "before" else nn.Identity()
+
+    @classmethod
+    def of(cls, count: int, make: Callable[[int], Block]) -> Self:
+        """So many layers, each made for its number, counted from 0: dilation may grow, skipping may rise."""
+        return cls([make(at) for at in range(count)])
 
     @property
     def blocks(self) -> list[Block]:
@@ -29,19 +38,20 @@ class Stack(nn.Module):
         self,
         x: Float[Tensor, "batch length width"],
         *,
-        keep: Bool[Tensor, "batch 1 1 length"] | None = None,
+        keep: Bool[Tensor, "..."] | Mask | None = None,
         source: Float[Tensor, "batch source source_width"] | None = None,
-        source_keep: Bool[Tensor, "batch 1 1 source"] | None = None,
+        source_keep: Bool[Tensor, "..."] | Mask | None = None,
+        at: Int[Tensor, "*positions length"] | None = None,
     ) -> Float[Tensor, "batch length output_width"]:
         """All layers over whole sequences."""
         for layer in self.blocks:
-            x = layer(x, keep=keep, source=source, source_keep=source_keep)
+            x = layer(x, keep=keep, source=source, source_keep=source_keep, at=at)
         normed: Tensor = self.norm(x)
         return normed
 
-    def start(self) -> tuple[Memory, ...]:
-        """Each layer's empty memory of the text before."""
-        return tuple(layer.self_attention.start() for layer in self.blocks)
+    def start(self) -> tuple[MixerState, ...]:
+        """What each layer's mixer knows before the first position, such as an empty KV cache."""
+        return tuple(layer.mixer.start() for layer in self.blocks)
 
     def remember(
         self, source: Float[Tensor, "batch source source_width"], keep: Bool[Tensor, "batch source"] | None = None
@@ -52,10 +62,10 @@ class Stack(nn.Module):
     def advance(
         self,
         x: Float[Tensor, "rows length width"],
-        memories: tuple[Memory, ...],
+        memories: tuple[MixerState, ...],
         sources: tuple[Memory, ...] = (),
         sentences: int = 1,
-    ) -> tuple[Float[Tensor, "rows length output_width"], tuple[Memory, ...]]:
+    ) -> tuple[Float[Tensor, "rows length output_width"], tuple[MixerState, ...]]:
         """The next positions of a text, and the memories with them in it; `sources` hold so many `sentences`."""
         after = []
         for at, layer in enumerate(self.blocks):

@@ -18,10 +18,12 @@ from regard.attention.multihead import Attention
 from regard.attention.normalizer import NORMALIZERS
 from regard.attention.position import POSITIONS
 from regard.attention.score import SCORES
-from regard.layers.block import Block, Norm
+from regard.layers.activation import Activation
+from regard.layers.block import Block
 from regard.layers.embedding import Embedding, split_positions, tie
-from regard.layers.feedforward import Activation
+from regard.layers.feeds.plain import Plain
 from regard.layers.initialize import normal
+from regard.layers.residual import Place, Residual
 from regard.layers.stack import Stack
 from regard.models.model import Design, LayerState, Model, State, fitting, weights_in
 
@@ -43,7 +45,7 @@ class Gpt(Design):
     heads: int = 6
     key_heads: int | None = None
     """key and value heads, each shared by several query heads; as many as heads unless set"""
-    norm: Norm = "before"
+    norm: Place = "before"
     positions: Annotated[Any, POSITIONS] = "learned(1024)"
     """None: the order is not seen, save through the causal mask"""
     score: Annotated[Any, SCORES] = "scaled_dot"
@@ -76,12 +78,9 @@ class Gpt(Design):
         """One layer."""
         return Block(
             self.width,
-            attention=attention,
-            feedforward=4 * self.width if self.feedforward is None else self.feedforward,
-            activation=self.activation,
-            norm=self.norm,
-            dropout=self.dropout,
-            feedforward_dropout=self.feedforward_dropout,
+            mixer=attention,
+            feed=Plain(self.feedforward, self.activation, self.feedforward_dropout),
+            residual=Residual(place=self.norm, dropout=self.dropout),
         )
 
 
@@ -104,7 +103,7 @@ class GptModel(Model):
             memory=design.memory,
             dropout=design.attention_dropout,
         )
-        self.decoder = Stack([design.block(attention) for _ in range(design.layers)], design.width)
+        self.decoder = Stack.of(design.layers, lambda at: design.block(attention))
         self.output = nn.Linear(design.width, vocabulary, bias=False)
         normal(self.decoder, STD, RESIDUAL_ENDS, 2 * design.layers)
         normal(self.output, STD)

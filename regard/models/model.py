@@ -17,6 +17,7 @@ from regard.base.catalog import Catalog
 from regard.base.config import from_dict
 from regard.base.errors import ConfigError, ShapeError, UsageError, check_at_least, check_one_of, unknown
 from regard.layers.dropout import check_share
+from regard.layers.mixer import MixerState
 
 MODELS = Catalog("regard.models", besides=("model",))
 Tie = Literal["none", "target", "all"]
@@ -130,10 +131,10 @@ class State(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class LayerState(State):
-    """What attention layers remember: of the target, with an entry a row; of the source, with one a sentence."""
+    """What layers remember: of the target, with an entry a row; of the source, with one a sentence."""
 
     length: int = 0
-    memories: tuple[Memory, ...] = ()
+    memories: tuple[MixerState, ...] = ()
     sources: tuple[Memory, ...] = ()
 
     def pick_rows(self, rows: Tensor) -> Self:

@@ -22,9 +22,11 @@ from regard.attention.part import positions_of
 from regard.attention.position import POSITIONS
 from regard.attention.score import SCORES
 from regard.base.errors import ConfigError
-from regard.layers.block import Block, Norm
+from regard.layers.activation import Activation
+from regard.layers.block import Block
 from regard.layers.embedding import Embedding, split_positions, tie
-from regard.layers.feedforward import Activation
+from regard.layers.feeds.plain import Plain
+from regard.layers.residual import Place, Residual
 from regard.layers.stack import Stack
 from regard.models.model import Design, LayerState, Model, State, Tie, fitting, given, weights_in
 
@@ -48,7 +50,7 @@ class Transformer(Design):
     heads: int = 8
     key_heads: int | None = None
     """key and value heads, each shared by several query heads; as many as heads unless set"""
-    norm: Norm = "before"
+    norm: Place = "before"
     """where the layers normalize: before each branch, or after it as in the paper"""
     positions: Annotated[Any, POSITIONS] = "sinusoidal"
     """None: the order is not seen, save through the causal mask"""
@@ -95,20 +97,11 @@ class Transformer(Design):
 
     def blocks(self, layers: int, attention: Attention, cross: Attention | None = None) -> Stack:
         """So many layers."""
-        made = [
-            Block(
-                self.width,
-                attention=attention,
-                cross=cross,
-                feedforward=self.feedforward,
-                activation=self.activation,
-                norm=self.norm,
-                dropout=self.dropout,
-                feedforward_dropout=self.feedforward_dropout,
-            )
-            for _ in range(layers)
-        ]
-        return Stack(made, self.width)
+        feed = Plain(self.feedforward, self.activation, self.feedforward_dropout)
+        residual = Residual(place=self.norm, dropout=self.dropout)
+        return Stack.of(
+            layers, lambda at: Block(self.width, mixer=attention, cross=cross, feed=feed, residual=residual)
+        )
 
 
 class TransformerModel(Model):

@@ -15,6 +15,16 @@ def test_xavier_bounds_and_zero_biases() -> None:
     assert torch.equal(module[0].bias, torch.zeros(400))
 
 
+def test_convolutions_start_like_linear_maps() -> None:
+    taps = nn.Conv1d(50, 100, 3)
+    xavier(taps)
+    bound = (6 / (3 * 150)) ** 0.5
+    assert 0.99 * bound < taps.weight.abs().max() <= bound
+    assert not taps.bias.any()
+    normal(taps, 0.02)
+    assert taps.weight.std().item() == pytest.approx(0.02, rel=0.05)
+
+
 def test_normal_makes_the_ends_of_branches_smaller() -> None:
     module = nn.ModuleDict({"inner": nn.Linear(200, 400), "outer": nn.Linear(400, 200)})
     normal(module, 0.02, ("outer",), branches=4)

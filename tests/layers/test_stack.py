@@ -7,15 +7,16 @@ from regard.attention.multihead import Attention
 from regard.attention.record import attention_layers
 from regard.base.errors import ConfigError
 from regard.layers.block import Block
+from regard.layers.feeds.plain import Plain
+from regard.layers.mixers.convolution import Convolution
+from regard.layers.residual import Residual
 from regard.layers.stack import Stack
 
 
-def stack(norm: str = "before", cross: bool = True) -> Stack:
-    reads = Attention(heads=2) if cross else None
-    blocks = [
-        Block(8, attention=Attention(heads=2, mask=Causal()), cross=reads, feedforward=12, norm=norm) for _ in range(3)
-    ]
-    return Stack(blocks, 8).double()
+def stack(place: str = "before", cross: bool = True) -> Stack:
+    reads, mixer = Attention(heads=2) if cross else None, Attention(heads=2, mask=Causal())
+    residual = Residual(place=place)
+    return Stack.of(3, lambda at: Block(8, mixer=mixer, cross=reads, feed=Plain(12), residual=residual)).double()
 
 
 def test_layers_follow_each_other_and_a_norm_ends_them() -> None:
@@ -48,4 +49,19 @@ def test_attentions_are_found_by_name() -> None:
 
 def test_a_stack_of_nothing() -> None:
     with pytest.raises(ConfigError, match="at least 1 layer"):
-        Stack([], 8)
+        Stack([])
+
+
+def test_layers_that_differ_are_made_for_their_numbers() -> None:
+    design = Convolution(growth=2, view="past")
+    layers = Stack.of(3, lambda at: Block(8, mixer=design.in_layer(at), feed=Plain(12)))
+    assert [block.mixer.reach for block in layers.blocks] == [2, 4, 8]
+
+
+def test_the_last_norm_is_of_the_layers_kind() -> None:
+    residual = Residual(norm="rms")
+    layers = Stack.of(
+        1, lambda at: Block(8, mixer=Attention(heads=2), feed=Plain(12), residual=residual, output_width=6)
+    )
+    assert type(layers.norm) is nn.RMSNorm
+    assert layers(torch.randn(2, 3, 8)).shape == (2, 3, 6)

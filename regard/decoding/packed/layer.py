@@ -8,8 +8,8 @@ from torch import Tensor, nn
 from torch.nn.functional import linear, scaled_dot_product_attention
 
 from regard.attention.multihead import MultiHead
+from regard.layers.activation import ACTIVATIONS
 from regard.layers.block import Block
-from regard.layers.feedforward import ACTIVATIONS
 
 
 class PackedLayer:
@@ -26,7 +26,7 @@ class PackedLayer:
         self._inner, self._outer = product(feedforward.inner), product(feedforward.outer)
         self._activate = ACTIVATIONS[feedforward.activation]
         self._norms = {name: normalization(norm) for name, norm in block.norms.items()}
-        self._before = block.norm == "before"
+        self._before = block.residual.place == "before"
 
     def remember(self, encoded: Float[Tensor, "sentences source width"]) -> tuple[Tensor, Tensor]:
         """Keys and values of the source, [sentences, heads, source, width]."""

@@ -1,0 +1,61 @@
+"""FFN(x) = W₂ (f(W₁ x + b₁) ⊙ (V x + c)) + b₂: one half of the hidden layer opens and closes the other
+
+| f        | known as |
+|----------|----------|
+| sigmoid  | GLU, Dauphin et al., 2017, https://arxiv.org/abs/1612.08083 |
+| silu     | SwiGLU, as in LLaMA |
+| gelu     | GEGLU |
+| relu     | ReGLU |
+| identity | bilinear |
+
+All in Shazeer, 2020, https://arxiv.org/abs/2002.05202. There are three matrices where a plain feed has two: with two
+thirds of its hidden width, it has as many weights.
+"""
+
+from dataclasses import dataclass
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from regard.layers.activation import ACTIVATIONS, Activation
+from regard.layers.dropout import Dropout
+from regard.layers.feed import HiddenFeed
+
+
+@dataclass(frozen=True)
+class Gated(HiddenFeed):
+    """A hidden layer of which one half is activated and multiplied with the other; SiLU (SwiGLU) unless set."""
+
+    def build(self, width: int, output_width: int | None = None) -> "GatedFeedForward":
+        return GatedFeedForward(
+            width,
+            self.hidden or 4 * width,
+            output_width or width,
+            self.activation or "silu",
+            self.dropout or 0.0,
+        )
+
+
+class GatedFeedForward(nn.Module):
+    """[W₁; V] and [b₁; c] in `inner`, so that one product serves both; W₂, b₂ in `outer`."""
+
+    def __init__(self, width: int, hidden: int, output_width: int, activation: Activation, dropout: float) -> None:
+        super().__init__()
+        self.activation = activation
+        self.inner = nn.Linear(width, 2 * hidden)
+        self.outer = nn.Linear(hidden, output_width)
+        self.dropout = Dropout(dropout)
+        for matrix in (*self.inner.weight.chunk(2), self.outer.weight):
+            nn.init.xavier_uniform_(matrix)
+        for linear in (self.inner, self.outer):
+            nn.init.zeros_(linear.bias)
+
+    def forward(self, x: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch output_width"]:
+        """The formula."""
+        gate, hidden = self.inner(x).chunk(2, dim=-1)
+        output: Tensor = self.outer(self.dropout(ACTIVATIONS[self.activation](gate) * hidden))
+        return output
+
+    def extra_repr(self) -> str:
+        """What the module's print shows."""
+        return self.activation
