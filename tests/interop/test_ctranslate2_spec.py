@@ -55,7 +55,7 @@ def test_the_chosen_heads_are_those_whose_weights_come_out(tmp_path: Path) -> No
     source, length = pad([np.array([*ids[0], EOS])])
     read = torch.tensor([[2, *ids[1]]])
     with torch.no_grad(), record(ours.models[0], layer, heads=heads) as seen:
-        ours.models[0](source, length, read, torch.tensor([read.shape[1]]))
+        ours.models[0](source, length, read)
     wanted = seen[layer][0][0].mean(0)[:, :-1]
     assert weights.shape == wanted.shape
     np.testing.assert_allclose(weights, wanted, atol=1e-5)
