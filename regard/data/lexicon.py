@@ -1,23 +1,154 @@
-"""Which token translates which, counted from pairs of sentences: t(y | x), by expectation and maximization.
+"""Which token translates which, counted from pairs of sentences: t(y | x), by expectation and maximization (EM).
 
-    expect: each y of a sentence is shared out among the x of its pair, in proportion to t(y | x)
-    maximize: t(y | x) = the shares of y that x got / all shares that x got
+    expect: p(i | j) = t(y_j | x_i) · near(i, j) / ((1 + ε) Σ_i' t(y_j | x_i') · near(i', j))
+    maximize: t(y | x) = Σ p of y with x / (α + Σ_y' Σ p of y' with x)
 
-Brown et al., The Mathematics of Statistical Machine Translation, model 1, 1993, https://aclanthology.org/J93-2003.
-The source's `</s>` is the word that stands for no word in particular.
+near(i, j) = exp(-λ |i/S - j/T|) is a prior for the diagonal, Dyer et al., 2013, https://aclanthology.org/N13-1073; ε is
+for a y that no x made, and α is the doubt about an x that is rare. With λ = ε = α = 0 this is model 1 of Brown et al.,
+The Mathematics of Statistical Machine Translation, 1993, https://aclanthology.org/J93-2003.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 TokenPair = tuple[Sequence[int], Sequence[int]]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 _CHUNK = 4_000_000
 """pairs of tokens that are counted at once"""
 _CANDIDATES = 200
 """of each source token, so many target tokens that stand beside it most often are looked at"""
+
+
+class _Cells(NamedTuple):
+    """Every target token with every source token of its pair."""
+
+    key: Ints
+    """both tokens as one number: x · target_size + y"""
+    word: Ints
+    """the number of the target token among those of all pairs"""
+    near: Floats | float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model1:
+    """The counting of `pairs`, which are read once for each round, and twice before."""
+
+    pairs: Sequence[TokenPair]
+    target_size: int
+    rounds: int = 4
+    diagonal: float = 0.0
+    """λ"""
+    nothing: float = 0.0
+    """ε"""
+    doubt: float = 0.0
+    """α"""
+    candidates: int | None = None
+    """of each x, so many y that stand beside it most often are looked at"""
+    order: Literal["C", "F"] = "C"
+    """of the cells [target, source] of a pair, in which they are counted: it decides the last bit of a sum"""
+
+    @cached_property
+    def shares(self) -> tuple[Ints, Floats]:
+        """The pairs of tokens that stand beside each other as x · target_size + y, in order, and their t(y | x)."""
+        keys, counts = self._beside
+        share = self._maximized(keys, counts)
+        for _ in range(self.rounds):
+            counts = np.zeros(len(keys))
+            for cells, place in self._placed:
+                counts += np.bincount(place, self._expected(cells, place, keys, share), len(keys))
+            share = self._maximized(keys, counts)
+        return keys, share
+
+    def best(self) -> Iterator[NDArray[np.bool_]]:
+        """Of each pair, [target, source]: where p(i | j) is as great as any of its j."""
+        pairs = iter(self.pairs)
+        for cells, place in self._placed:
+            found = self._expected(cells, place, *self.shares)
+            most = np.zeros(int(cells.word.max()) + 1)
+            np.maximum.at(most, cells.word, found)
+            best, start = found >= most[cells.word], 0
+            while start < len(best):
+                shape = [len(side) for side in reversed(next(pairs))]
+                end = start + math.prod(shape)
+                yield best[start:end].reshape(shape, order=self.order)
+                start = end
+
+    def _chunks(self) -> Iterator[_Cells]:
+        parts: list[tuple[Ints, Ints, Floats | float]] = []
+        size = word = 0
+        for source, target in self.pairs:
+            x, y = np.asarray(source, dtype=np.int64), np.asarray(target, dtype=np.int64)
+            key = x[None, :] * self.target_size + y[:, None]
+            spread = np.repeat if self.order == "C" else np.tile
+            parts.append(
+                (key.ravel(self.order), spread(np.arange(word, word + len(y)), len(x)), self._near(*key.shape))
+            )
+            size, word = size + key.size, word + len(y)
+            if size >= _CHUNK:
+                yield self._joined(parts)
+                parts, size, word = [], 0, 0
+        if parts:
+            yield self._joined(parts)
+
+    def _joined(self, parts: list[tuple[Ints, Ints, Floats | float]]) -> _Cells:
+        key, word, near = zip(*parts, strict=True)
+        return _Cells(np.concatenate(key), np.concatenate(word), np.concatenate(near) if self.diagonal else 1.0)
+
+    def _near(self, target: int, source: int) -> Floats | float:
+        if not self.diagonal:
+            return 1.0
+        i, j = (np.arange(source) + 0.5) / max(1, source), (np.arange(target) + 0.5) / max(1, target)
+        return np.exp(-self.diagonal * np.abs(i[None, :] - j[:, None]).ravel(self.order))
+
+    @cached_property
+    def _beside(self) -> tuple[Ints, Floats]:
+        """All keys, and what a round counts of them while every t(y | x) is the same; candidates alone are kept."""
+        keys: Ints = np.empty(0, dtype=np.int64)
+        counts: Floats = np.empty(0)
+        for cells in self._chunks():
+            both = np.concatenate([keys, cells.key])
+            keys, place = np.unique(both, return_inverse=True)
+            found = self._shared_out(np.broadcast_to(cells.near, cells.key.shape), cells.word)
+            counts = np.bincount(place, np.concatenate([counts, found]), len(keys)).astype(np.float64)
+        if self.candidates is None:
+            return keys, counts
+        kept = np.sort(_first(keys // self.target_size, counts, self.candidates))
+        return keys[kept], counts[kept]
+
+    @property
+    def _placed(self) -> Iterable[tuple[_Cells, Ints]]:
+        """The cells, and where each is among the keys; those of a short text are kept."""
+        return self._kept or self._placing()
+
+    @cached_property
+    def _kept(self) -> list[tuple[_Cells, Ints]]:
+        short = sum(len(source) * len(target) for source, target in self.pairs) < _CHUNK
+        return list(self._placing()) if short else []
+
+    def _placing(self) -> Iterator[tuple[_Cells, Ints]]:
+        keys, _ = self._beside
+        for cells in self._chunks():
+            yield cells, np.searchsorted(keys, cells.key).clip(max=len(keys) - 1)
+
+    def _expected(self, cells: _Cells, place: Ints, keys: Ints, share: Floats) -> Floats:
+        own = np.where(keys[place] == cells.key, share[place], 0.0)
+        return self._shared_out(own * cells.near, cells.word)
+
+    def _shared_out(self, joint: Floats, word: Ints) -> Floats:
+        total = np.bincount(word, joint) * (1 + self.nothing)
+        return np.asarray(joint / np.maximum(total, 1e-300)[word])
+
+    def _maximized(self, keys: Ints, counts: Floats) -> Floats:
+        source = keys // self.target_size
+        return np.asarray(counts / np.maximum(np.bincount(source, counts) + self.doubt, 1e-300)[source])
 
 
 def translations(
@@ -31,76 +162,18 @@ def translations(
 ) -> list[NDArray[np.int64]]:
     """For each source token its `top` likeliest target tokens, the likeliest first; unseen tokens have none.
 
-    Target tokens that are named in `besides` are not listed. `pairs` are read once for each round, and once before.
+    Target tokens that are named in `besides` are not listed. The source's `</s>` stands for no word in particular.
     """
-    keys, share = _beside(pairs, target_size)
-    share = _maximized(keys, share, source_size, target_size)
-    for _ in range(rounds):
-        share = _maximized(keys, _expected(pairs, target_size, keys, share), source_size, target_size)
+    keys, share = Model1(pairs=pairs, target_size=target_size, rounds=rounds, candidates=_CANDIDATES).shares
     listed = ~np.isin(keys % target_size, besides)
-    return _best(keys[listed], share[listed], source_size, target_size, top)
+    source, target = np.divmod(keys[listed], target_size)
+    chosen = _first(source, share[listed], top)
+    return np.split(target[chosen], np.searchsorted(source[chosen], np.arange(1, source_size)))
 
 
-def _chunks(pairs: Iterable[TokenPair], target_size: int) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
-    """Every (source token, target token) of a pair as one number, and the number of the target word it belongs to."""
-    keys: list[NDArray[np.int64]] = []
-    words: list[NDArray[np.int64]] = []
-    size = word = 0
-    for source, target in pairs:
-        x, y = np.asarray(source, dtype=np.int64), np.asarray(target, dtype=np.int64)
-        keys.append((x[None, :] * target_size + y[:, None]).ravel())
-        words.append(np.repeat(np.arange(word, word + len(y)), len(x)))
-        size, word = size + len(keys[-1]), word + len(y)
-        if size >= _CHUNK:
-            yield np.concatenate(keys), np.concatenate(words)
-            keys, words, size, word = [], [], 0, 0
-    if keys:
-        yield np.concatenate(keys), np.concatenate(words)
-
-
-def _beside(pairs: Sequence[TokenPair], target_size: int) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """The pairs of tokens that stand beside each other, and the share that the source token has of the target's."""
-    keys: NDArray[np.int64] = np.empty(0, dtype=np.int64)
-    share: NDArray[np.float64] = np.empty(0)
-    for key, word in _chunks(pairs, target_size):
-        size = np.bincount(word)[word]
-        both = np.concatenate([keys, key])
-        keys, place = np.unique(both, return_inverse=True)
-        share = np.bincount(place, np.concatenate([share, 1.0 / size]), len(keys)).astype(np.float64)
-    often = np.lexsort((-share, keys // target_size))
-    kept = np.sort(often[_place_in_group(keys[often] // target_size) < _CANDIDATES])
-    return keys[kept], share[kept]
-
-
-def _expected(
-    pairs: Sequence[TokenPair], target_size: int, keys: NDArray[np.int64], share: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    counts = np.zeros(len(keys))
-    for key, word in _chunks(pairs, target_size):
-        place = np.searchsorted(keys, key).clip(max=len(keys) - 1)
-        own = np.where(keys[place] == key, share[place], 0.0)
-        total = np.bincount(word, own)[word]
-        counts += np.bincount(place, own / np.maximum(total, 1e-300), len(keys))
-    return counts
-
-
-def _maximized(
-    keys: NDArray[np.int64], counts: NDArray[np.float64], source_size: int, target_size: int
-) -> NDArray[np.float64]:
-    source = keys // target_size
-    return np.asarray(counts / np.maximum(np.bincount(source, counts, source_size)[source], 1e-300))
-
-
-def _best(
-    keys: NDArray[np.int64], share: NDArray[np.float64], source_size: int, target_size: int, top: int
-) -> list[NDArray[np.int64]]:
-    order = np.lexsort((-share, keys // target_size))
-    order = order[_place_in_group(keys[order] // target_size) < top]
-    source, target = np.divmod(keys[order], target_size)
-    return np.split(target, np.searchsorted(source, np.arange(1, source_size)))
-
-
-def _place_in_group(groups: NDArray[np.int64]) -> NDArray[np.int64]:
-    """0, 1, 2, … within each run of equal numbers."""
+def _first(groups: Ints, values: Floats, count: int) -> Ints:
+    """The places of the `count` greatest values of each group, group by group; `groups` are in order."""
+    order = np.lexsort((-values, groups))
     starts = np.flatnonzero(np.diff(groups, prepend=-1))
-    return np.arange(len(groups)) - np.repeat(starts, np.diff(starts, append=len(groups)))
+    place = np.arange(len(groups)) - np.repeat(starts, np.diff(starts, append=len(groups)))
+    return order[place < count]
