@@ -1,6 +1,6 @@
 """Law: every backend gives the numbers of the definition, forward and backward, wherever it says that it serves.
 
-Tolerances: 1e-5 in float32, 1e-11 in float64, on numbers of the order of one.
+Two ways to the same numbers differ by rounding, and how much that may be follows from what is rounded: see `rounding`.
 """
 
 from dataclasses import replace
@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from regard.attention.backend import BACKENDS, Backend
+from regard.attention.call import Call, spread
 from regard.attention.core import attend, define
 from regard.attention.mask import MASKS, Mask
 from regard.attention.normalizer import NORMALIZERS, Normalizer
@@ -32,14 +33,30 @@ from .examples import (
     weights_in,
 )
 
-TOLERANCES = {torch.float32: 1e-5, torch.float64: 1e-11}
 PARTS = (
     (SCORES.ScaledDot(), NORMALIZERS.Softmax()),
     (SCORES.Additive(), NORMALIZERS.Sparsemax()),
     (SCORES.Kernel(), NORMALIZERS.Ratio()),
 )
 
-dtypes = pytest.mark.parametrize("dtype", TOLERANCES, ids=str)
+dtypes = pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+
+
+def rounding(call: Call, compared: tuple[Tensor, ...]) -> float:
+    """How far two computations of a call may be apart: n · (1 + L) · S · ε.
+
+    ε is the number type's rounding. A logit is off by up to L · ε, L being the largest of them, and so is its
+    exponential, as a share of itself. Sums of n terms, as many as there are keys and as the vectors are wide, add up n
+    such errors. S is the largest number among output and gradients, and at least 1, the size of the terms that cancel
+    where all of them are small. In fact the errors are below 1.6 · (1 + L) · S · ε.
+    """
+    with torch.no_grad():
+        logits, bias = call.score(call.query, spread(call.key, call.groups)), call.bias_tensor()
+        logits = logits if bias is None else logits + bias
+        largest = logits[logits.isfinite()].abs().max().item()
+    size = max(1.0, *(tensor.abs().max().item() for tensor in compared))
+    terms = call.key.shape[2] + call.query.shape[3]
+    return terms * (1 + largest) * size * torch.finfo(call.query.dtype).eps
 
 
 def compare(
@@ -65,8 +82,7 @@ def compare(
         gradients = torch.autograd.grad((output * coefficients).sum(), learned, allow_unused=True)
         zeros = [torch.zeros_like(tensor) for tensor in learned]
         found.append((output, *(zero if own is None else own for own, zero in zip(gradients, zeros, strict=True))))
-    tolerance = TOLERANCES[dtype]
-    torch.testing.assert_close(found[1], found[0], atol=tolerance, rtol=tolerance)
+    torch.testing.assert_close(found[1], found[0], atol=rounding(call, found[0]), rtol=0)
     return 1
 
 
@@ -157,7 +173,8 @@ def test_for_values_of_any_width(backend: Backend, widths: tuple[int, int]) -> N
         if backend.refusal(call) is None:
             output = backend(call).output
             assert output.shape[-1] == value_width
-            torch.testing.assert_close(output, define(call).output, atol=1e-11, rtol=1e-11)
+            expected = define(call).output
+            torch.testing.assert_close(output, expected, atol=rounding(call, (expected,)), rtol=0)
             served += 1
     assert served
 
