@@ -32,7 +32,7 @@ RANKS = {folder: rank for rank, folders in enumerate(ORDER) for folder in folder
 
 VARIANTS = ("scores", "masks", "normalizers", "positions", "memories", "backends")
 
-WITHOUT_SOURCE = ("benchmarks", "laws", "test_architecture.py")  # tests of many files at once
+WITHOUT_SOURCE = ("benchmarks", "laws", "test_architecture.py", "test_packaging.py")  # tests of many files at once
 LONGEST = 400
 
 PICKLERS = ("pickle", "cPickle", "_pickle", "cloudpickle", "dill", "joblib", "marshal", "shelve")
