@@ -34,6 +34,8 @@ VARIANTS = ("scores", "masks", "normalizers", "positions", "memories", "backends
 
 WITHOUT_SOURCE = ("benchmarks", "laws", "test_architecture.py", "test_packaging.py")  # tests of many files at once
 LONGEST = 400
+COMMANDS = Path("regard/apps/commands")
+STILL_SHARED = ("load", "loading")  # by decoding, inspection and the front door, each of which adds to the one before
 
 PICKLERS = ("pickle", "cPickle", "_pickle", "cloudpickle", "dill", "joblib", "marshal", "shelve")
 UNSAFE_CALLS = ("torch.load", "torch.save", "torch.serialization.load", "torch.serialization.save")
@@ -82,6 +84,33 @@ def members(root: Path) -> Iterator[Path]:
     for source in sources(root):
         if source.parts[1] == "attention" and source.parent.name in VARIANTS and is_public(source.stem):
             yield source
+
+
+def catalog_members(root: Path) -> set[Path]:
+    """The files of all folders that a `Catalog("regard.a.b")` lists, without those it names in `besides`."""
+    found: set[Path] = set()
+    for node in (node for source in sources(root) for node in ast.walk(parse(root / source))):
+        match node:
+            case ast.Call(func=ast.Name(id="Catalog"), args=[ast.Constant(value=str(package)), *_], keywords=words):
+                besides = {text for word in words if word.arg == "besides" for text in ast.literal_eval(word.value)}
+                files = (root / package.replace(".", "/")).glob("*.py")
+                found |= {path.relative_to(root) for path in files if is_public(path.stem) and path.stem not in besides}
+    return found
+
+
+def public_names(module: ast.Module) -> set[str]:
+    """What a module defines for others: classes, functions, constants and types."""
+    names: set[str] = set()
+    for node in module.body:
+        match node:
+            case ast.ClassDef(name=name) | ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name):
+                names.add(name)
+            case ast.AnnAssign(target=ast.Name(id=name)):
+                names.add(name)
+            case ast.Assign(targets=targets):
+                parts = [part for target in targets for part in ast.walk(target)]
+                names |= {part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
+    return {name for name in names if is_public(name)}
 
 
 # The rules
@@ -256,6 +285,37 @@ def _is_frozen_dataclass(node: ast.ClassDef) -> bool:
     return False
 
 
+def module_names_are_unique(root: Path) -> list[str]:
+    """One module name, one meaning. Members are addressed through their catalogs, and commands by people."""
+    listed = catalog_members(root)
+    homes: dict[str, list[Path]] = {}
+    for source in sources(root):
+        if is_public(source.stem) and source.parent != COMMANDS:
+            homes.setdefault(source.stem, []).append(source)
+    return _taken_twice("module name", homes, lambda name, source: source in listed)
+
+
+def public_names_are_unique(root: Path) -> list[str]:
+    """One public name, one definition; of members, one in each catalog. Each command has its `app`."""
+    listed = catalog_members(root)
+    homes: dict[str, list[Path]] = {}
+    for source in sources(root):
+        for name in public_names(parse(root / source)):
+            if (source.parent, name) != (COMMANDS, "app"):
+                homes.setdefault(name, []).append(source)
+    return _taken_twice(
+        "public name", homes, lambda name, source: source in listed and name.lower() == source.stem.replace("_", "")
+    )
+
+
+def _taken_twice(kind: str, homes: dict[str, list[Path]], excused: Callable[[str, Path], bool]) -> list[str]:
+    return [
+        f"{', '.join(map(str, files))}: the {kind} '{name}' is taken {len(files)} times; a name has one meaning"
+        for name, files in sorted(homes.items())
+        if len(files) > 1 and name not in STILL_SHARED and not all(excused(name, source) for source in files)
+    ]
+
+
 def links_lead_somewhere(root: Path) -> list[str]:
     """Every relative link or picture in a document points to an existing file."""
     complaints = []
@@ -279,6 +339,8 @@ RULES: tuple[Rule, ...] = (
     inner_init_files_are_empty,
     folders_have_init_files,
     a_variant_is_one_dataclass,
+    module_names_are_unique,
+    public_names_are_unique,
     links_lead_somewhere,
 )
 
@@ -297,7 +359,10 @@ def test_the_rule_holds(rule: Rule) -> None:
 
 MASK = '''"""Who may look where."""
 
+from regard.base.catalog import Catalog
 from regard.base.errors import ConfigError
+
+MASKS = Catalog("regard.attention.masks", besides=("odd",))
 
 
 class Mask:
@@ -339,13 +404,23 @@ SOUND = {
     "regard/attention/mask.py": MASK,
     "regard/attention/masks/__init__.py": "",
     "regard/attention/masks/causal.py": CAUSAL,
+    "regard/attention/score.py": '"""Scores."""\nSCORES = Catalog("regard.attention.scores")\n',
+    "regard/attention/scores/__init__.py": "",
+    "regard/attention/scores/causal.py": CAUSAL,
     "regard/apps/__init__.py": "",
+    "regard/apps/commands/__init__.py": "",
+    "regard/apps/commands/mask.py": '"""Draw."""\napp = 1\n',
+    "regard/apps/commands/score.py": '"""Judge."""\napp = 2\n',
     "regard/apps/cli.py": '"""Commands."""\nimport regard\n\ndef main():\n    """Start."""\n',
     "tests/test_architecture.py": "",
     "tests/laws/test_masks.py": "",
     "tests/base/test_errors.py": "",
     "tests/attention/test_mask.py": "",
     "tests/attention/masks/test_causal.py": "",
+    "tests/attention/test_score.py": "",
+    "tests/attention/scores/test_causal.py": "",
+    "tests/apps/commands/test_mask.py": "",
+    "tests/apps/commands/test_score.py": "",
     "tests/apps/test_cli.py": "",
     "README.md": "[law](docs/law.md#one) [web](https://example.org) [up](#top)\n```python\na[0](b)\n```\n",
     "docs/law.md": "![house](house.png) back to the [`front`](../README.md)",
@@ -412,6 +487,20 @@ def faults() -> Iterator[tuple[Rule, str, str, str]]:
     yield rule, causal, CAUSAL + CAUSAL.replace("Causal", "Past"), "has: Causal, Past"
     yield rule, "regard/attention/masks/top_k.py", CAUSAL, "named 'topk'"
     yield rule, "regard/attention/scores/dot.py", "class Dot: ...", "but has: none"
+
+    rule = module_names_are_unique
+    yield rule, "regard/base/mask.py", "", "mask.py, regard/base/mask.py: the module name 'mask' is taken 2 times"
+    yield rule, "regard/attention/causal.py", "", "the module name 'causal' is taken 3 times"
+    yield rule, "regard/base/score.py", "", "attention/score.py, regard/base/score.py: the module name 'score'"
+
+    rule = public_names_are_unique
+    yield rule, errors, "class Mask: ...", "attention/mask.py, regard/base/errors.py: the public name 'Mask' is taken"
+    yield rule, errors, "def main(): ...", "the public name 'main'"
+    yield rule, errors, "MASKS: int = 1", "the public name 'MASKS'"
+    yield rule, errors, "app, SCORES = 1, 2", "the public name 'SCORES'"
+    yield rule, errors, "Causal = 1", "the public name 'Causal' is taken 3 times"
+    yield rule, "regard/attention/masks/odd.py", "class Causal: ...", "the public name 'Causal' is taken 3 times"
+    yield rule, "regard/apps/commands/draw.py", "app = 1\ndef main(): ...", "the public name 'main'"
 
     rule = links_lead_somewhere
     yield rule, "README.md", "[gone](docs/gone.md)", "README.md: links to docs/gone.md"

@@ -65,7 +65,7 @@ def _compare(compute: Callable[[Tensor], Tensor | tuple[Tensor, ...]], x: Tensor
 TRIALS = {"int8": int8, "bfloat16": bfloat16}
 
 
-def main(kinds: list[str]) -> None:
+def try_all(kinds: list[str]) -> None:
     """Try the kinds in this order; a fault leaves no core file behind."""
     if sys.platform != "win32":
         import resource
@@ -83,4 +83,4 @@ def main(kinds: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    try_all(sys.argv[1:])

@@ -29,10 +29,10 @@ from regard.base.errors import RegardError, UsageError
 from regard.base.files import cache_folder, write_bytes
 from regard.base.trial import VARIABLE, UndecidedError, survives, try_products
 
-KINDS = ("int8", "bfloat16")
-FREE = "DEFAULT"
+PRODUCTS = ("int8", "bfloat16")
+_DEFAULT = "DEFAULT"
 BELOW_AMX = "AVX512_CORE_FP16"
-LADDER = (FREE, BELOW_AMX, "AVX512_CORE_BF16", "AVX512_CORE_VNNI", "AVX512_CORE", "AVX2", "SSE41")
+LADDER = (_DEFAULT, BELOW_AMX, "AVX512_CORE_BF16", "AVX512_CORE_VNNI", "AVX512_CORE", "AVX2", "SSE41")
 """values of the variable for x86, the best first"""
 
 CPUINFO = Path("/proc/cpuinfo")
@@ -109,7 +109,7 @@ def refusal(kind: str) -> str | None:
     if fault:
         under = f"with {VARIABLE}={setting}, which you have set," if _own() else "whatever oneDNN is held to,"
         return f"{under} the {kind} product of this processor {fault}"
-    if setting in (FREE, _in_time):
+    if setting in (_DEFAULT, _in_time):
         return None
     alive = survives(kind)
     if alive or (alive is None and _own()):
@@ -127,7 +127,7 @@ def findings() -> Findings:
     for setting in _ladder():
         if setting not in tried:
             try:
-                tried[setting] = try_products(setting, KINDS)
+                tried[setting] = try_products(setting, PRODUCTS)
             except UndecidedError as error:
                 doubt = str(error)
                 break
@@ -140,11 +140,11 @@ def findings() -> Findings:
 def held() -> str | None:
     """What is held back on this processor and why, as a sentence; None if nothing is."""
     found = findings()
-    if found.setting == FREE or _own():
+    if found.setting == _DEFAULT or _own():
         return None
     if found.best is None:
         return f"oneDNN is held to {found.setting}, since better instructions could not be tried: {found.doubt}"
-    faults = " and ".join(f"{kind} {fault}" for kind, fault in found.tried[FREE].items() if fault)
+    faults = " and ".join(f"{kind} {fault}" for kind, fault in found.tried[_DEFAULT].items() if fault)
     return f"oneDNN is held to {found.setting}, since otherwise {faults}"
 
 
@@ -155,7 +155,7 @@ def report() -> str:
         return f"{processor_name()}: whether int8 and bfloat16 products work could not be tried: {found.doubt}"
     faults = found.tried[found.setting]
     said = (
-        [" and ".join(kind for kind in KINDS if not faults[kind]) + " products work"]
+        [" and ".join(kind for kind in PRODUCTS if not faults[kind]) + " products work"]
         if not all(faults.values())
         else []
     )
@@ -179,7 +179,7 @@ def _ladder() -> tuple[str, ...]:
     own = _own()
     if own is not None:
         return (own,)
-    return LADDER if platform.machine().lower() in ("x86_64", "amd64") else (FREE,)
+    return LADDER if platform.machine().lower() in ("x86_64", "amd64") else (_DEFAULT,)
 
 
 def _own() -> str | None:
@@ -193,7 +193,7 @@ def _own() -> str | None:
 
 def _untried() -> str:
     """The setting as long as nothing was tried."""
-    return _own() or (BELOW_AMX if announces_amx() else FREE)
+    return _own() or (BELOW_AMX if announces_amx() else _DEFAULT)
 
 
 def _set(setting: str) -> None:
@@ -204,7 +204,7 @@ def _set(setting: str) -> None:
     if _own() is not None:
         return
     for variable in (VARIABLE, _OURS):
-        if setting == FREE:
+        if setting == _DEFAULT:
             os.environ.pop(variable, None)
         else:
             os.environ[variable] = setting
@@ -247,7 +247,7 @@ def _remembered() -> dict[str, dict[str, str]]:
     """What was tried before; nothing if that is unreadable."""
     with suppress(OSError, RuntimeError, msgspec.MsgspecError):
         memory = msgspec.json.decode(_memory_file().read_bytes(), type=_Memory)
-        return {setting: found for setting, found in memory.faults.items() if set(found) == set(KINDS)}
+        return {setting: found for setting, found in memory.faults.items() if set(found) == set(PRODUCTS)}
     return {}
 
 

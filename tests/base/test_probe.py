@@ -37,5 +37,5 @@ def test_every_kind_has_its_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest
         raise RuntimeError("no such product\nand more that nobody reads")
 
     monkeypatch.setattr(probe, "TRIALS", {"int8": fail, "bfloat16": lambda: None})
-    probe.main(["int8", "bfloat16"])
+    probe.try_all(["int8", "bfloat16"])
     assert capsys.readouterr().out == "int8 fails: no such product\nbfloat16 works\n"

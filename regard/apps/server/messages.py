@@ -10,7 +10,7 @@ _LISTS = ("q", "translation")  # the fields that a form may give several times, 
 
 Code = Annotated[str, Meta(description="A language code, as GET /languages lists them", examples=["en"])]
 Source = Annotated[str, Meta(description="A language code, or auto", examples=["en"])]
-Texts = Annotated[str | list[str], Meta(description="A text, or several")]
+TextOrTexts = Annotated[str | list[str], Meta(description="A text, or several")]
 Key = Annotated[str | None, Meta(description="An API key, where the server asks for one")]
 
 
@@ -23,7 +23,7 @@ class Keyed(Struct, kw_only=True):
 class Translate(Keyed, kw_only=True):
     """Texts to translate."""
 
-    q: Texts
+    q: TextOrTexts
     source: Source
     target: Code
     format: Annotated[str | None, Meta(description="text, or html to keep the markup")] = None
@@ -39,7 +39,7 @@ class Detect(Keyed, kw_only=True):
 class Align(Keyed, kw_only=True):
     """Texts and their translations, whose words are to be linked."""
 
-    q: Texts
+    q: TextOrTexts
     translation: Annotated[str | list[str], Meta(description="Its translation, or one for each text")]
     source: Source
     target: Code

@@ -21,7 +21,7 @@ from regard.layers.initialize import xavier
 from regard.layers.mixer import Mixer, View, check_past, kept_inputs
 
 Gates = Literal["sigmoid", "tanh", "none"]
-Kernel = Literal["full", "separable"]
+ConvolutionKernel = Literal["full", "separable"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +36,7 @@ class Convolution(Mixer):
     """what the dilation is multiplied with from layer to layer; 2 doubles the reach with each"""
     gate: Gates = "sigmoid"
     """a · σ(b), tanh(a) · σ(b), or a alone"""
-    kernel: Kernel = "full"
+    kernel: ConvolutionKernel = "full"
     """full: all features at all places; separable: each feature over the places by itself, then all features mixed"""
     view: View = "both"
 
