@@ -52,7 +52,7 @@ def export_ctranslate2(
     vocabularies = tuple(model_pieces(own, size) for own, size in zip((pair.source, pair.target), sizes, strict=True))
     room = max(ROOM, 4 * int(artifact.extras.get("max_source") or 0))
     with making(out, force=force) as folder:
-        spec = transformer_spec(artifact.model(), design, (vocabularies[0], vocabularies[1]), aligned, room)
+        spec = transformer_spec(artifact.model(), (vocabularies[0], vocabularies[1]), aligned, room)
         spec.validate()
         spec.optimize(quantization)
         spec.save(str(folder))

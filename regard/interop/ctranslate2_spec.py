@@ -22,6 +22,7 @@ from regard.attention.positions.sinusoidal import Sinusoidal
 from regard.attention.scores.dot import Dot
 from regard.attention.scores.scaled_dot import ScaledDot
 from regard.base.errors import RegardError, UsageError
+from regard.decoding.packed.acceptance import unusual
 from regard.layers.block import Block
 from regard.layers.embedding import Embedding
 from regard.layers.stack import Stack
@@ -44,14 +45,14 @@ def library() -> Any:
 
 def check_expressible(design: Any, where: str) -> Transformer:
     """The design, if CTranslate2 can compute it; otherwise the sentence that names the setting in the way."""
-    if not isinstance(design, Transformer):
+    if type(design) is not Transformer:
         kind = type(design).__name__.lower()
         raise UsageError(f"{where}: model.name is '{kind}', but CTranslate2 runs the model 'transformer' alone")
     positions = design.positions
     fine = {
-        "score": isinstance(design.score, ScaledDot | Dot),
-        "normalizer": isinstance(design.normalizer, Softmax),
-        "positions": positions is None or isinstance(positions, Sinusoidal | Learned),
+        "score": type(design.score) in (ScaledDot, Dot),
+        "normalizer": type(design.normalizer) is Softmax,
+        "positions": positions is None or type(positions) in (Sinusoidal, Learned),
     }
     usable = {"score": "scaled_dot or dot", "normalizer": "softmax", "positions": "sinusoidal, learned or none"}
     for name, good in fine.items():
@@ -62,6 +63,33 @@ def check_expressible(design: Any, where: str) -> Transformer:
         found = f"join={positions.join!r}, layers={positions.layers!r}"
         raise UsageError(f"{where}: model.positions has {found}, but CTranslate2 adds them before the first layer")
     return design
+
+
+def check_model(model: Model) -> TransformerModel:
+    """The model, if CTranslate2 computes every part of it; otherwise the sentence that names the part in the way."""
+    if type(model) is not TransformerModel:
+        kind = type(model).__name__
+        raise UsageError(f"ctranslate2: the model must be a Transformer, but is a {kind}")
+    strange = unusual(model)
+    if strange is None:
+        blocks = [*model.encoder.blocks, *model.decoder.blocks]
+        norms = [module for module in model.modules() if isinstance(module, nn.LayerNorm)]
+        alike: dict[str, set[Any]] = {
+            "heads": {block.self_attention.heads for block in blocks},
+            "activation": {block.feedforward.activation for block in blocks},
+            "place of the normalization": {block.residual.place for block in blocks},
+            "epsilon of the normalization": {norm.eps for norm in norms},
+        }
+        differing = [f"the {name} differs from layer to layer" for name, found in alike.items() if len(found) > 1]
+        differing += [f"the activation is {name}" for name in alike["activation"] if name not in _ACTIVATIONS]
+        if any(norm.bias is None for norm in norms):
+            differing.append("a layer normalization is without bias")
+        if not {model.source.scale, model.target.scale} <= {1.0, model.output.in_features**0.5}:
+            differing.append("embeddings are scaled by another number than √width")
+        strange = next(iter(differing), None)
+    if strange is not None:
+        raise UsageError(f"ctranslate2: {strange}, which CTranslate2 does not compute")
+    return model
 
 
 class LayerHeads(NamedTuple):
@@ -89,20 +117,18 @@ def alignment_heads(design: Transformer, extras: Mapping[str, Any]) -> LayerHead
 
 def transformer_spec(
     model: Model,
-    design: Transformer,
     vocabularies: tuple[Sequence[str], Sequence[str]],
     aligned: LayerHeads | None = None,
     room: int = ROOM,
 ) -> Any:
     """The model as a `ctranslate2.specs.TransformerSpec`, filled; `aligned` as `alignment_heads` gives it."""
-    if not isinstance(model, TransformerModel):
-        raise UsageError(f"ctranslate2: the model must be a Transformer, but is a {type(model).__name__}")
-    specs = library().specs
+    model = check_model(model)
+    specs, block = library().specs, model.decoder.blocks[0]
     spec = specs.TransformerSpec.from_config(
-        (design.encoder_layers, design.decoder_layers),
-        design.heads,
-        pre_norm=design.norm == "before",
-        activation=getattr(specs.Activation, _ACTIVATIONS[design.activation]),
+        (len(model.encoder.blocks), len(model.decoder.blocks)),
+        block.self_attention.heads,
+        pre_norm=block.residual.place == "before",
+        activation=getattr(specs.Activation, _ACTIVATIONS[block.feedforward.activation]),
         alignment_layer=-1 if aligned is None else aligned.layer,
         alignment_heads=1 if aligned is None else len(aligned.heads),
     )
@@ -116,7 +142,7 @@ def transformer_spec(
     config = spec.config
     config.unk_token, config.bos_token, config.eos_token = "<unk>", "<s>", "</s>"
     config.decoder_start_token, config.add_source_bos, config.add_source_eos = "<s>", False, True
-    config.layer_norm_epsilon = model.decoder.blocks[0].norms["feedforward"].eps
+    config.layer_norm_epsilon = block.norms["feedforward"].eps
     return spec
 
 
@@ -197,9 +223,7 @@ def _linear(spec: Any, linear: nn.Linear) -> None:
         spec.bias = _array(linear.bias)
 
 
-def _norm(spec: Any, norm: nn.Module) -> None:
-    if not isinstance(norm, nn.LayerNorm):
-        raise TypeError(f"a LayerNorm was expected, but this is a {type(norm).__name__}")
+def _norm(spec: Any, norm: Any) -> None:
     spec.gamma, spec.beta = _array(norm.weight), _array(norm.bias)
 
 

@@ -78,7 +78,7 @@ class Graph:
 
 def make_graphs(model: Model, where: str) -> list[Graph]:
     """The graphs of a model; a kind that cannot be taken apart is refused."""
-    if not isinstance(model, TransformerModel | Seq2seqModel | GptModel):
+    if type(model) not in (TransformerModel, Seq2seqModel, GptModel):
         kind = type(model).__name__.removesuffix("Model").lower()
         raise UsageError(f"{where}: model.name is '{kind}', but ONNX is written for transformer, seq2seq and gpt")
     for part in model.modules():
@@ -190,8 +190,10 @@ def _slots(model: Model, where: str) -> list[Slot]:
     source, lengths = (torch.zeros(2, 3).long(), torch.tensor([3, 2])) if model.has_source else (None, None)
     with torch.no_grad():
         before = model.start(source, lengths, rows=2)
-        if isinstance(before, LayerState) and not all(isinstance(one, Growing) for one in before.memories):
-            kind = type(before.memories[0]).__name__.strip("_").lower()
+        memories = [*before.memories, *before.sources] if isinstance(before, LayerState) else []
+        others = [one for one in memories if type(one) is not Growing]
+        if others:
+            kind = type(others[0]).__name__.strip("_").lower()
             raise UsageError(f"{where}: model.memory is '{kind}', but ONNX is written for the memory 'growing' alone")
         first = take_apart(before)
         after = take_apart(model.step(token, before)[1])

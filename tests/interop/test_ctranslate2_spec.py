@@ -1,9 +1,12 @@
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from torch import nn
 
 from regard.attention.record import record
 from regard.base.errors import RegardError, UsageError
@@ -12,8 +15,9 @@ from regard.data.subwords.tokenizer import EOS
 from regard.decoding.loading import load
 from regard.decoding.translator import Pair
 from regard.interop.ctranslate2_export import export_ctranslate2
-from regard.interop.ctranslate2_spec import LayerHeads, alignment_heads, check_expressible, library
+from regard.interop.ctranslate2_spec import LayerHeads, alignment_heads, check_expressible, check_model, library
 from regard.interop.ctranslate2_translator import CTranslate2Translator
+from regard.models.gpt import Gpt
 from regard.models.seq2seq import Seq2seq
 from regard.models.transformer import Transformer
 from tests.data.examples import LINES
@@ -83,6 +87,49 @@ def test_heads_that_align() -> None:
 def test_what_cannot_be_said_is_refused(design: object, complaint: str) -> None:
     with pytest.raises(UsageError, match=f"^file: .*{complaint}"):
         check_expressible(design, "file")
+
+
+def other_norm(model: Any) -> None:
+    model.decoder.layers[1].norms["cross"] = nn.RMSNorm(16).eval()
+
+
+def other_epsilon(model: Any) -> None:
+    model.encoder.layers[0].norms["feedforward"].eps = 1e-3
+
+
+def other_activation(model: Any) -> None:
+    model.encoder.layers[0].feedforward.activation = "tanh"
+
+
+def other_scale(model: Any) -> None:
+    model.target.scale = 2.0
+
+
+def without_bias(model: Any) -> None:
+    model.decoder.norm.bias = None
+
+
+@pytest.mark.parametrize(
+    ("change", "complaint"),
+    [
+        (other_norm, "decoder.layers.1.norms.cross is of the type RMSNorm, which CTranslate2 does not compute"),
+        (other_epsilon, "the epsilon of the normalization differs from layer to layer, which"),
+        (other_activation, "the activation differs from layer to layer, which"),
+        (other_scale, "embeddings are scaled by another number than √width, which"),
+        (without_bias, "a layer normalization is without bias, which"),
+    ],
+)
+def test_a_part_that_cannot_be_said_is_refused(change: Callable[[Any], None], complaint: str) -> None:
+    model = Transformer(**SMALL).build({"source": 20, "target": 20}).eval()
+    assert check_model(model) is model
+    change(model)
+    with pytest.raises(UsageError, match=f"^ctranslate2: {complaint}"):
+        check_model(model)
+
+
+def test_another_kind_of_model_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"^ctranslate2: the model must be a Transformer, but is a GptModel$"):
+        check_model(Gpt(layers=1).build({"text": 20}))
 
 
 def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

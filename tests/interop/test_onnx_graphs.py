@@ -3,7 +3,7 @@ import torch
 
 from regard.base.errors import UsageError
 from regard.interop.onnx_graphs import Graph, make_graphs, zeros
-from regard.models.gpt import Gpt
+from regard.models.gpt import Gpt, GptModel
 from regard.models.model import Design
 from regard.models.rnn_lm import RnnLm
 from regard.models.seq2seq import Seq2seq
@@ -57,3 +57,11 @@ def test_other_models_and_memories_are_refused() -> None:
         make_graphs(RnnLm(width=8).build({"text": 20}), "file")
     with pytest.raises(UsageError, match=r"model.memory is 'rolling', but ONNX is written for the memory 'growing'"):
         make_graphs(Gpt(width=16, heads=4, layers=1, memory="rolling(8)", positions=None).build({"text": 20}), "file")
+
+
+def test_a_subclass_of_a_model_is_refused() -> None:
+    class Other(GptModel):
+        """Does who knows what."""
+
+    with pytest.raises(UsageError, match=r"file: model.name is 'other', but ONNX is written for"):
+        make_graphs(Other(Gpt(width=16, heads=4, layers=1), 20), "file")

@@ -1,7 +1,8 @@
 """The steps of a Transformer's decoder in few and large operations: the numbers of the plain path, sooner.
 
-`packed(model)` gives what steps the model. For a Transformer or GPT of the usual parts this is a `Packed`, whose
-`start` and `step` equal the model's own up to rounding; every other model steps by itself. What is done differently:
+`packed(model)` gives what steps the model. For a Transformer or GPT of the usual parts (`packed.acceptance`) this is a
+`Packed`, whose `start` and `step` equal the model's own up to rounding; every other model steps by itself. What is
+done differently:
 
 - Nothing is moved when hypotheses part. The hypotheses of a sentence share one shelf, on which each step puts one pair
   of key and value for each of them. A bias says whose past a pair is: 0 in the rows of those that come from it, -∞ in
@@ -13,24 +14,18 @@
 
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Self, TypeGuard
+from typing import Self
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from regard.attention.masks.causal import Causal
-from regard.attention.memories.growing import Growing
-from regard.attention.multihead import MultiHead
-from regard.attention.normalizers.softmax import Softmax
-from regard.attention.position import Position, PositionVectors
+from regard.attention.position import PositionVectors
 from regard.attention.positions.sinusoidal import Sinusoidal
-from regard.attention.scores.dot import Dot
-from regard.attention.scores.scaled_dot import ScaledDot
+from regard.decoding.packed.acceptance import packable
 from regard.decoding.packed.cache import Shelf
 from regard.decoding.packed.layer import PackedLayer, normalization
 from regard.decoding.words import ListedOutput, Words
-from regard.layers.block import Block
 from regard.models.gpt import GptModel
 from regard.models.model import Model, State, fitting
 from regard.models.transformer import TransformerModel
@@ -43,7 +38,7 @@ def packed(model: Model, words: Words | None = None) -> "Model | Packed":
 
     With `words`, a `Packed` gives logits of these alone.
     """
-    return Packed(model, words) if PACK and _fits(model) else model
+    return Packed(model, words) if PACK and packable(model) else model
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,33 +159,3 @@ def _apart(beams: int, dtype: torch.dtype, device: torch.device) -> Float[Tensor
     """Who sees the newest pairs: each hypothesis its own."""
     with torch.inference_mode(False):
         return torch.full((beams, beams), -torch.inf, device=device, dtype=dtype).fill_diagonal_(0.0)
-
-
-def _fits(model: Model) -> TypeGuard[TransformerModel | GptModel]:
-    """Whether the model's decoder has the usual parts, and nobody watches them."""
-    if not isinstance(model, TransformerModel | GptModel):
-        return False
-    positions = model.target.positions
-    placed = type(positions) is Position or (isinstance(positions, PositionVectors) and positions.join == "add")
-    encoder = model.encoder.blocks if isinstance(model, TransformerModel) else []
-    decoder = all(isinstance(block.self_attention.mask, Causal) for block in model.decoder.blocks)
-    masked = any(block.self_attention.mask is not None for block in encoder)
-    return placed and decoder and not masked and all(map(_usual, [*encoder, *model.decoder.blocks]))
-
-
-def _usual(block: Block) -> bool:
-    attentions = [one for one in (block.self_attention, block.cross) if one is not None]
-    unmasked = block.cross is None or block.cross.mask is None
-    return block.shortcut is None and unmasked and all(map(_plain_heads, attentions))
-
-
-def _plain_heads(attention: MultiHead) -> bool:
-    reading, (query, key, value) = attention.reading, attention.projections.split
-    return (
-        isinstance(reading.score, Dot | ScaledDot)
-        and isinstance(reading.normalizer, Softmax)
-        and type(reading.positions) is Position
-        and isinstance(attention.memory, Growing)
-        and query == key == value
-        and not reading._forward_hooks
-    )

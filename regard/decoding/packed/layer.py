@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear, scaled_dot_product_attention
 
 from regard.attention.multihead import MultiHead
+from regard.base.errors import UsageError
 from regard.layers.activation import ACTIVATIONS
 from regard.layers.block import Block
 
@@ -82,9 +83,11 @@ def product(made: nn.Linear) -> Callable[[Tensor], Tensor]:
 
 
 def normalization(norm: nn.Module) -> Callable[[Tensor], Tensor]:
-    """Layer normalization likewise; anything else leaves x as it is."""
-    if not isinstance(norm, nn.LayerNorm):
+    """Layer normalization likewise, or none where there is none."""
+    if type(norm) is nn.Identity:
         return lambda x: x
+    if type(norm) is not nn.LayerNorm:
+        raise UsageError(f"packed: a LayerNorm can be computed, but this is a {type(norm).__name__}")
     shape, weight, bias, eps = norm.normalized_shape, norm.weight, norm.bias, norm.eps
     return lambda x: torch.layer_norm(x, shape, weight, bias, eps)
 

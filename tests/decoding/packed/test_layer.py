@@ -1,8 +1,10 @@
 """A layer that steps gives the numbers of its block; whole models are compared in test_packed.py."""
 
+import pytest
 import torch
 from torch import nn
 
+from regard.base.errors import UsageError
 from regard.decoding.packed.layer import PackedLayer, attend_packed, normalization, product
 from regard.layers.inference.prepacked import Prepacked
 from regard.models.transformer import Transformer
@@ -38,3 +40,8 @@ def test_products_and_norms_are_those_of_their_modules() -> None:
     for made, module in ((product(plain), plain), (product(Prepacked(plain)), plain), (normalization(norm), norm)):
         torch.testing.assert_close(made(x), module(x))
     assert normalization(nn.Identity())(x) is x
+
+
+def test_another_norm_is_not_taken_for_one() -> None:
+    with pytest.raises(UsageError, match="packed: a LayerNorm can be computed, but this is a RMSNorm"):
+        normalization(nn.RMSNorm(4))

@@ -1,0 +1,117 @@
+"""Which models can be stepped in the packed way: those whose every part is of a type that it computes exactly.
+
+Everything else is left to the model's own steps. So a new kind of norm, feed-forward, mask or memory is never computed
+as if it were the usual one.
+"""
+
+from collections.abc import Iterator
+from typing import Any, TypeGuard
+
+from torch import nn
+
+from regard.attention.masks.causal import Causal
+from regard.attention.memories.growing import Growing
+from regard.attention.multihead import MultiHead
+from regard.attention.normalizers.softmax import Softmax
+from regard.attention.position import Position
+from regard.attention.positions.learned import LearnedTable
+from regard.attention.positions.sinusoidal import Sinusoidal
+from regard.attention.projections import Projections
+from regard.attention.reading import Reading
+from regard.attention.scores.dot import Dot
+from regard.attention.scores.scaled_dot import ScaledDot
+from regard.layers.block import Block
+from regard.layers.dropout import Dropout
+from regard.layers.embedding import Embedding
+from regard.layers.feeds.plain import FeedForward
+from regard.layers.inference.exact import stranger
+from regard.layers.inference.int8 import Int8Linear
+from regard.layers.inference.prepacked import Prepacked
+from regard.layers.residual import Residual, Skip
+from regard.layers.stack import Stack
+from regard.models.gpt import GptModel
+from regard.models.model import Model
+from regard.models.transformer import TransformerModel
+
+LINEAR = (nn.Linear, Prepacked, Int8Linear)
+KNOWN = frozenset(
+    (
+        *(TransformerModel, GptModel, Embedding, nn.Embedding, LearnedTable, Stack, nn.ModuleList, nn.ModuleDict),
+        *(Block, MultiHead, Projections, Reading, FeedForward, Dropout, Skip, nn.LayerNorm, nn.Identity, *LINEAR),
+    )
+)
+
+
+def packable(model: Model) -> TypeGuard[TransformerModel | GptModel]:
+    """Whether the packed steps give the model's own numbers."""
+    return unusual(model) is None and not any(
+        part.key_heads != part.heads for part in model.modules() if isinstance(part, MultiHead)
+    )
+
+
+def unusual(model: Model) -> str | None:
+    """What of the model is no usual part of a Transformer or GPT, in a few words; None if all parts are."""
+    if not isinstance(model, TransformerModel | GptModel):
+        return f"the model is of the type {type(model).__name__}"
+    strange = stranger(model, KNOWN)
+    if strange is not None:
+        return strange
+    for name, good in _demands(model):
+        if not good:
+            return f"{name} is not the usual one"
+    return None
+
+
+def _demands(model: Any) -> Iterator[tuple[str, bool]]:
+    """What must hold, by name; the modules are of known types already."""
+    translates = isinstance(model, TransformerModel)
+    sides: list[tuple[str, type]] = [("decoder", Causal), ("encoder", type(None))]
+    for name in ("target", "source")[: 1 + translates]:
+        yield name, _adds_positions(getattr(model, name))
+    yield "output", type(model.output) in LINEAR
+    for name, mask in sides[: 1 + translates]:
+        stack = getattr(model, name)
+        places = {block.residual.place for block in stack.blocks}
+        yield f"{name}.norm", (places, type(stack.norm)) in (({"before"}, nn.LayerNorm), ({"after"}, nn.Identity))
+        yield f"{name}.layers", all(type(layer) is Block for layer in stack.layers)
+        yield from _layers(name, stack.blocks, mask, reads=translates and name == "decoder")
+
+
+def _layers(name: str, blocks: list[Block], mask: type, reads: bool) -> Iterator[tuple[str, bool]]:
+    for at, block in enumerate(blocks):
+        where, own, cross = f"{name}.layers.{at}", block.self_attention, block.cross
+        yield f"{where}.shortcut", block.shortcut is None
+        yield f"{where}.residual", type(block.residual) is Residual and block.residual.scale == 1
+        yield f"{where}.norms", all(type(norm) is nn.LayerNorm for norm in block.norms.values())
+        yield f"{where}.feedforward", type(block.feedforward) is FeedForward
+        yield f"{where}.self_attention", _plain_heads(own) and type(own.mask) is mask and own.projections.is_joint
+        yield f"{where}.self_attention", own.projections.split == blocks[0].self_attention.projections.split
+        yield f"{where}.self_attention", own.heads == blocks[0].self_attention.heads
+        yield f"{where}.cross", (cross is not None) == reads
+        if cross is not None:
+            yield f"{where}.cross", _plain_heads(cross) and cross.mask is None and not cross.projections.is_joint
+            same = (cross.heads, cross.projections.split) == (own.heads, own.projections.split)
+            yield f"{where}.cross", same
+
+
+def _plain_heads(attention: Any) -> bool:
+    if type(attention) is not MultiHead or type(attention.reading) is not Reading:
+        return False
+    reading, (query, key, value) = attention.reading, attention.projections.split
+    return (
+        type(reading.score) in (Dot, ScaledDot)
+        and type(reading.normalizer) is Softmax
+        and type(reading.positions) is Position
+        and type(attention.memory) is Growing
+        and key == value
+        and query * attention.key_heads == key * attention.heads
+    )
+
+
+def _adds_positions(embedding: Any) -> bool:
+    if type(embedding) is not Embedding or embedding.table.max_norm is not None:
+        return False
+    positions: Any = embedding.positions
+    if type(positions) is Position:
+        return True
+    return type(positions) in (Sinusoidal, LearnedTable) and (positions.join, positions.layers) == ("add", "first")
