@@ -1,4 +1,4 @@
-# make demo | test | lint | bench | clean; the first run makes .venv and installs everything into it.
+# make demo | test | lint | docs | bench | clean; the first run makes .venv and installs everything into it.
 
 PYTHON ?= python3
 VENV := .venv
@@ -7,12 +7,13 @@ INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -qq -c const
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint bench clean
+.PHONY: help demo test lint docs bench clean
 
 help:
 	@echo "make demo    train a translator of dates in two minutes, and look inside"
 	@echo "make test    run all tests"
 	@echo "make lint    check style and types"
+	@echo "make docs    build the documentation site into build/site"
 	@echo "make bench   measure it beside its peers"
 	@echo "make clean   remove everything that make has made"
 
@@ -27,6 +28,10 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx -q -W --keep-going -c docs -d build/doctrees . build/site
+	@echo "The site begins at build/site/index.html"
+
 bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/attention.py --json benchmarks/results/attention.json
 	$(BIN)/python benchmarks/train.py --json benchmarks/results/train.json
@@ -34,14 +39,14 @@ bench: $(VENV)/.bench
 	$(BIN)/python benchmarks/alignment_cost.py .bench/runs/multi30k-800 ../shared/data/multi30k/test_2016_flickr.lc.norm.tok.en.gz
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info .bench .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) build dist docs/api *.egg-info .bench .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A stamp is touched last, so an installation that was interrupted starts again.
 $(VENV)/.dev: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
 		{ echo "Regard needs Python 3.11 or newer, but '$(PYTHON)' is $$($(PYTHON) -V 2>&1 | head -n 1); try: make PYTHON=python3.11" >&2; exit 1; }
-	@rm -f $(VENV)/.dev $(VENV)/.bench
+	@rm -f $(VENV)/.dev $(VENV)/.bench $(VENV)/.docs
 	@echo "Installing into $(VENV) (a few minutes the first time) …"
 	$(PYTHON) -m venv $(VENV)
 	$(INSTALL) -e ".[dev]"
@@ -49,4 +54,8 @@ $(VENV)/.dev: pyproject.toml constraints.txt
 
 $(VENV)/.bench: $(VENV)/.dev
 	$(INSTALL) -e ".[dev,bench]"
+	@touch $@
+
+$(VENV)/.docs: $(VENV)/.dev
+	$(INSTALL) -e ".[dev,docs]"
 	@touch $@
