@@ -41,7 +41,7 @@ PICKLERS = ("pickle", "cPickle", "_pickle", "cloudpickle", "dill", "joblib", "ma
 UNSAFE_CALLS = ("torch.load", "torch.save", "torch.serialization.load", "torch.serialization.save")
 UNSAFE_SETTINGS = {"weights_only": False, "allow_pickle": True}
 
-DOCUMENTS = ("README.md", "CONTRIBUTING.md", "CHANGELOG.md", "docs/*.md")
+DOCUMENTS = ("*.md", "docs/*.md", "recipes/*.md")
 
 Rule = Callable[[Path], list[str]]
 Function = ast.FunctionDef | ast.AsyncFunctionDef

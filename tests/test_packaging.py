@@ -1,4 +1,4 @@
-"""The wheel, as somebody has it who never saw the checkout: built, and installed into an environment of its own."""
+"""What the public gets: the wheel, installed where the checkout is not seen, and the files that a forge reads."""
 
 import importlib.metadata
 import os
@@ -11,9 +11,10 @@ import venv
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
@@ -40,6 +41,11 @@ assert tomllib.loads((home / "apps" / "commands" / "demo.toml").read_text(encodi
 assert b"<html" in index().content
 assert {path.suffix for path in assets().values()} == {".css", ".js", ".svg"}
 """
+
+
+def read(name: str) -> Any:
+    """A YAML file of the checkout."""
+    return yaml.safe_load((ROOT / name).read_text(encoding="utf-8"))
 
 
 class Built(NamedTuple):
@@ -138,3 +144,45 @@ def test_every_dependency_has_its_tested_version() -> None:
     asked = [PROJECT["dependencies"], *PROJECT["optional-dependencies"].values()]
     names = {canonicalize_name(Requirement(text).name) for group in asked for text in group} - {"regard"}
     assert names - {canonicalize_name(name) for name in pinned} == set()
+
+
+def test_the_readme_names_the_tested_torch() -> None:
+    named, pinned = (
+        re.findall(r"torch==[\w.]+", (ROOT / name).read_text(encoding="utf-8"))
+        for name in ("README.md", "constraints.txt")
+    )
+    assert set(named) == set(pinned)
+
+
+def test_the_citation_is_of_this_version() -> None:
+    citation = read("CITATION.cff")
+    assert str(citation["version"]) == regard.__version__
+    assert citation["license"] == PROJECT["license"]
+    assert citation["repository-code"] == PROJECT["urls"]["Homepage"]
+
+
+def test_the_forge_runs_what_has_to_pass_on_every_python_that_is_promised() -> None:
+    job = read(".github/workflows/ci.yml")["jobs"]["test"]
+    promised = re.findall(r":: (3\.\d+)$", "\n".join(PROJECT["classifiers"]), re.MULTILINE)
+    assert job["strategy"]["matrix"]["python"] == promised
+    assert PROJECT["requires-python"] == f">={promised[0]}"
+    (command,) = [step["run"] for step in job["steps"] if "run" in step]
+    assert os.access(ROOT / command, os.X_OK)
+
+
+@pytest.mark.parametrize("name", ["bug", "idea"])
+def test_a_form_for_issues_is_one_that_the_forge_understands(name: str) -> None:
+    form = read(f".github/ISSUE_TEMPLATE/{name}.yml")
+    assert form.keys() <= {"name", "description", "labels", "body"}
+    assert [field["type"] for field in form["body"]] == ["textarea"] * len(form["body"])
+    assert len({field["id"] for field in form["body"]}) == len(form["body"])
+    assert all(field["attributes"]["label"] for field in form["body"])
+
+
+def test_a_commit_is_checked_by_the_commands_of_make_lint() -> None:
+    run(sys.executable, "-m", "pre_commit", "validate-config", ROOT / ".pre-commit-config.yaml")
+    (repository,) = read(".pre-commit-config.yaml")["repos"]
+    hooks = {hook["entry"].replace(" --force-exclude", "").replace(".venv/bin/", "") for hook in repository["hooks"]}
+    lint = re.search(r"^lint:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
+    assert lint
+    assert hooks == {line.removesuffix(" .") for line in re.findall(r"\$\(BIN\)/(.*)", lint[1])}
