@@ -13,18 +13,18 @@ import ast
 import dataclasses
 import importlib
 import pkgutil
-import types
 import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from regard.base.config import Choice, convert, from_dict
 from regard.base.errors import ConfigError, unknown
 
 
 @dataclass(frozen=True)
-class Catalog:
+class Catalog(Choice):
     """The members of one folder, found by their file names and imported when first asked for."""
 
     package: str
@@ -79,6 +79,16 @@ class Catalog:
             return self._call(str(name), (), settings, where)
         return spec
 
+    def choose(self, value: Any, where: str) -> Any:
+        """The part that a config has at the path `where`, whose tables name their settings by their paths."""
+        if not isinstance(value, Mapping):
+            return self.make(value, where)
+        name = value.get("name", self.default)
+        if name is None:
+            raise ConfigError(f"{where}.name: missing; {self.kind} are: {', '.join(self.names)}")
+        member = self.get(str(name), f"{where}.name")
+        return from_dict({key: item for key, item in value.items() if key != "name"}, member, where)
+
     def _from_text(self, text: str, where: str) -> Any:
         try:
             return self._evaluate(ast.parse(text.strip(), mode="eval").body, text, where)
@@ -120,11 +130,11 @@ class Catalog:
         for setting in given.keys() & settings.keys():
             raise ConfigError(f"{where}: {name} is given '{setting}' twice")
         given |= settings
-        hints = typing.get_type_hints(member)
+        hints = typing.get_type_hints(member, include_extras=True)
         for setting, value in given.items():
             if setting not in fields:
                 raise ConfigError(unknown(f"{where}.{name}", setting, fields, "its settings"))
-            given[setting] = _fit(value, hints[setting], f"{where}.{name}.{setting}")
+            given[setting] = convert(value, hints[setting], f"{where}.{name}.{setting}")
         for setting, field in fields.items():
             nothing = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING
             if nothing and setting not in given:
@@ -140,32 +150,3 @@ def _literal(node: ast.expr, text: str, where: str) -> Any:
         return ast.literal_eval(node)
     except ValueError as error:
         raise ConfigError(f"{where}: '{ast.unparse(node)}' in '{text}' is not a number, a text or a list") from error
-
-
-def _fit(value: Any, hint: Any, where: str) -> Any:
-    """The value as the field's type has it: lists become tuples, whole numbers become floats."""
-    if isinstance(value, list):
-        value = tuple(tuple(item) if isinstance(item, list) else item for item in value)
-    if _fits(value, hint):
-        return float(value) if hint is float else value
-    wanted = hint.__name__ if isinstance(hint, type) else str(hint).replace("typing.", "")
-    raise ConfigError(f"{where}: must be {wanted}, but is {value!r}")
-
-
-def _fits(value: Any, hint: Any) -> bool:
-    origin, options = typing.get_origin(hint), typing.get_args(hint)
-    if origin is typing.Literal:
-        return value in options
-    if origin in (types.UnionType, typing.Union):
-        return any(_fits(value, option) for option in options)
-    if origin is tuple:
-        if not isinstance(value, tuple):
-            return False
-        if len(options) == 2 and options[1] is Ellipsis:
-            return all(_fits(item, options[0]) for item in value)
-        return len(options) == len(value) and all(map(_fits, value, options))
-    if isinstance(value, bool):
-        return hint in (bool, Any)
-    if hint is float:
-        return isinstance(value, int | float)
-    return hint is Any or (isinstance(hint, type) and isinstance(value, hint))

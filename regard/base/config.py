@@ -11,6 +11,7 @@ import dataclasses
 import tomllib
 import types
 import typing
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar, Union, cast
@@ -18,12 +19,26 @@ from typing import Annotated, Any, Literal, TypeVar, Union, cast
 import msgspec
 import tomli_w
 
-from regard.base.catalog import Catalog
 from regard.base.errors import ConfigError, unknown
 from regard.base.files import read_text
 
 Settings = TypeVar("Settings")
 _NONE = "none"
+
+
+class Choice(ABC):
+    """Stands beside a field's type and says what its values are made from, as a `Catalog` does."""
+
+    default: str | None
+
+    @property
+    @abstractmethod
+    def kind(self) -> str:
+        """What is chosen among, a plural noun."""
+
+    @abstractmethod
+    def choose(self, value: Any, where: str) -> Any:
+        """The chosen part, from what is written at the path `where`."""
 
 
 def read_table(path: str | Path, overrides: Iterable[str] = ()) -> dict[str, Any]:
@@ -47,7 +62,7 @@ def from_dict(table: Mapping[str, Any], kind: type[Settings], where: str = "") -
     for name, field in fields.items():
         if name not in table and not _has_default(field):
             raise ConfigError(f"{_join(where, name)}: missing; it must be {_describe(hints[name])}")
-    values = {name: _convert(value, hints[name], _join(where, name)) for name, value in table.items()}
+    values = {name: convert(value, hints[name], _join(where, name)) for name, value in table.items()}
     try:
         return kind(**values)
     except (ValueError, TypeError) as error:
@@ -86,11 +101,14 @@ def _toml_value(text: str) -> Any:
     return parsed["value"] if len(parsed) == 1 else text
 
 
-def _convert(value: Any, hint: Any, where: str) -> Any:
+def convert(value: Any, hint: Any, where: str) -> Any:
+    """The value as the type has it: lists become tuples, whole numbers floats, texts paths; `where` is its path."""
     origin, options = typing.get_origin(hint), typing.get_args(hint)
     if origin is Annotated:
-        catalogs = [extra for extra in options[1:] if isinstance(extra, Catalog)]
-        return _choose(value, catalogs[0], where) if catalogs else _convert(value, options[0], where)
+        choices = [extra for extra in options[1:] if isinstance(extra, Choice)]
+        if not choices:
+            return convert(value, options[0], where)
+        return None if value is None or value == _NONE else choices[0].choose(value, where)
     if origin in (Union, types.UnionType):
         return _convert_union(value, options, hint, where)
     if isinstance(hint, type) and dataclasses.is_dataclass(hint) and isinstance(value, Mapping):
@@ -100,7 +118,7 @@ def _convert(value: Any, hint: Any, where: str) -> Any:
     if origin in (list, tuple, Sequence) and isinstance(value, list | tuple):
         return _convert_items(value, hint, where)
     if origin in (dict, Mapping) and isinstance(value, Mapping):
-        return {key: _convert(item, options[1], _join(where, str(key))) for key, item in value.items()}
+        return {key: convert(item, options[1], _join(where, str(key))) for key, item in value.items()}
     return _convert_leaf(value, hint, where)
 
 
@@ -124,13 +142,13 @@ def _convert_union(value: Any, options: tuple[Any, ...], hint: Any, where: str) 
         return None
     tables = [option for option in options if dataclasses.is_dataclass(option)]
     if isinstance(value, Mapping) and len(tables) == 1:
-        return _convert(value, tables[0], where)
+        return convert(value, tables[0], where)
     some = [option for option in options if option is not type(None)]
     if len(some) == 1:
-        return _convert(value, some[0], where)
+        return convert(value, some[0], where)
     for option in sorted(some, key=lambda option: option is float):
         try:
-            return _convert(value, option, where)
+            return convert(value, option, where)
         except ConfigError:
             continue
     raise _mistyped(value, _describe(hint), where)
@@ -145,33 +163,20 @@ def _convert_literal(value: Any, options: tuple[Any, ...], where: str) -> Any:
 def _convert_items(value: Sequence[Any], hint: Any, where: str) -> Any:
     options = typing.get_args(hint)
     if typing.get_origin(hint) is not tuple:
-        return [_convert(item, options[0], f"{where}[{at}]") for at, item in enumerate(value)]
+        return [convert(item, options[0], f"{where}[{at}]") for at, item in enumerate(value)]
     if options[-1:] == (Ellipsis,):
-        return tuple(_convert(item, options[0], f"{where}[{at}]") for at, item in enumerate(value))
+        return tuple(convert(item, options[0], f"{where}[{at}]") for at, item in enumerate(value))
     if len(options) != len(value):
         raise _mistyped(list(value), f"a list of {len(options)} values", where)
     pairs = zip(value, options, strict=True)
-    return tuple(_convert(item, option, f"{where}[{at}]") for at, (item, option) in enumerate(pairs))
-
-
-def _choose(value: Any, catalog: Catalog, where: str) -> Any:
-    if value is None or value == _NONE:
-        return None
-    if not isinstance(value, Mapping):
-        return catalog.make(value, where)
-    name = value.get("name", catalog.default)
-    if name is None:
-        names = ", ".join(catalog.names)
-        raise ConfigError(f"{where}.name: missing; {catalog.kind} are: {names}")
-    member = catalog.get(str(name), f"{where}.name")
-    return from_dict({key: item for key, item in value.items() if key != "name"}, member, where)
+    return tuple(convert(item, option, f"{where}[{at}]") for at, (item, option) in enumerate(pairs))
 
 
 def _plain(value: Any, hint: Any = Any) -> Any:
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         extras = typing.get_args(hint)[1:] if typing.get_origin(hint) is Annotated else ()
         name = type(value).__module__.rpartition(".")[2]
-        named = any(isinstance(extra, Catalog) and extra.default != name for extra in extras)
+        named = any(isinstance(extra, Choice) and extra.default != name for extra in extras)
         return ({"name": name} if named else {}) | to_dict(value)
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
@@ -222,7 +227,7 @@ _WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "true o
 def _describe(hint: Any) -> str:
     origin, options = typing.get_origin(hint), typing.get_args(hint)
     if origin is Annotated:
-        named = [f"one of the {extra.kind}" for extra in options[1:] if isinstance(extra, Catalog)]
+        named = [f"one of the {extra.kind}" for extra in options[1:] if isinstance(extra, Choice)]
         return named[0] if named else _describe(options[0])
     if origin is Literal:
         return "one of " + ", ".join(map(str, options))
