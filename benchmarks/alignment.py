@@ -23,19 +23,11 @@ from benchmarks.measure import machine, print_table, write_json
 from regard.alignment import eflomal
 from regard.alignment.aligner import Aligner
 from regard.alignment.heads import rank_heads
-from regard.data.links import (
-    SYMMETRIZATIONS,
-    Gold,
-    Links,
-    error_rates,
-    flipped,
-    intersection,
-    parse_links,
-    read_gold,
-    to_pharaoh,
-)
+from regard.alignment.symmetrizing import SYMMETRIZATIONS, flipped, intersection
+from regard.data.links import Gold, Links, parse_links, read_gold, to_pharaoh
 from regard.decoding.translator import Translator
 from regard.inspection.loading import load
+from regard.metrics.alignment_error import error_rates
 
 SIDES = ("en", "cs")
 DIRECTIONS = {"forward": SIDES, "backward": SIDES[::-1]}

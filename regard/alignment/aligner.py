@@ -12,9 +12,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from regard.alignment.head_choice import HeadChoice, chosen_heads
+from regard.alignment.symmetrizing import SYMMETRIZATIONS, flipped
 from regard.alignment.word_weights import Weights, make_pairs, word_weights
 from regard.base.errors import UsageError, check_one_of
-from regard.data.links import SYMMETRIZATIONS, Link, Links, flipped
+from regard.data.links import Link, Links
 from regard.decoding.translator import Pair, Translator
 
 

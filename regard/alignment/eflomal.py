@@ -10,10 +10,11 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
+from regard.alignment.symmetrizing import intersection
 from regard.base.errors import RegardError
 from regard.base.files import write_text
 from regard.data.corpus import Corpus, Counts
-from regard.data.links import Links, intersection, parse_links, to_pharaoh
+from regard.data.links import Links, parse_links, to_pharaoh
 from regard.data.subwords.tokenizer import words
 
 EFLOMAL = "eflomal"

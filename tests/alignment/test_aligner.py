@@ -5,8 +5,9 @@ import pytest
 
 from regard.alignment.aligner import Aligner, links_of
 from regard.alignment.head_choice import HeadChoice
+from regard.alignment.symmetrizing import grow_diag_final_and, intersection
 from regard.base.errors import UsageError
-from regard.data.links import Link, grow_diag_final_and, intersection, to_pharaoh
+from regard.data.links import Link, to_pharaoh
 from regard.decoding.strategies.greedy import Greedy
 from tests.alignment.aligned import knowing, pairs
 from tests.alignment.test_cross_weights import DESIGNS, TEXTS, translator

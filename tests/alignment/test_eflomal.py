@@ -7,9 +7,10 @@ from types import SimpleNamespace
 import pytest
 
 from regard.alignment import eflomal
+from regard.alignment.symmetrizing import intersection
 from regard.base.errors import RegardError
 from regard.data.corpus import open_corpus
-from regard.data.links import Link, intersection, parse_links
+from regard.data.links import Link, parse_links
 
 ENGLISH = ("a red house", "a green house", "the red car", "the green car", "a car", "the house") * 40
 GERMAN = ("ein rotes haus", "ein grünes haus", "das rote auto", "das grüne auto", "ein auto", "das haus") * 40

@@ -6,7 +6,8 @@ import pytest
 from regard.alignment.aligner import Aligner
 from regard.alignment.heads import BOTH_WAYS, GOLD, TOKENS, WORDS, candidates, rank_heads
 from regard.base.errors import UsageError
-from regard.data.links import Gold, error_rates
+from regard.data.links import Gold
+from regard.metrics.alignment_error import error_rates
 from tests.alignment.aligned import LETTERS, knowing, pairs
 from tests.alignment.test_cross_weights import DESIGNS, TEXTS, translator
 

@@ -7,7 +7,8 @@ import pytest
 
 from regard.alignment.lexical import lexical_links
 from regard.base.files import read_lines
-from regard.data.links import Gold, Link, error_rates, parse_gold
+from regard.data.links import Gold, Link, parse_gold
+from regard.metrics.alignment_error import error_rates
 
 SHARED = Path(__file__).parents[3] / "shared" / "data" / "czenali"
 

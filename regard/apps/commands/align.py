@@ -54,8 +54,9 @@ def align(
     use_threads(threads)
     from regard.alignment.aligner import Aligner
     from regard.base.files import write_text
-    from regard.data.links import error_rates, read_gold, to_pharaoh
+    from regard.data.links import read_gold, to_pharaoh
     from regard.data.subwords.tokenizer import words
+    from regard.metrics.alignment_error import error_rates
 
     sources, targets = read_pairs(files, "align")
     right = None
@@ -101,8 +102,8 @@ def _by_attention(aligner: "Aligner", sources: list[str], targets: list[str], na
 def _by_eflomal(sources: list[str], targets: list[str], symmetrize: str, letters: int | None) -> "list[Links]":
     """The links of a program that counts which words occur together in all of the text, and needs no model."""
     from regard.alignment import eflomal
+    from regard.alignment.symmetrizing import SYMMETRIZATIONS
     from regard.base.errors import check_one_of
-    from regard.data.links import SYMMETRIZATIONS
 
     check_one_of("align", SYMMETRIZATIONS, symmetrize=symmetrize)
     forward, backward = eflomal.align_pairs(zip(sources, targets, strict=True), letters)

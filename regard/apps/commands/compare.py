@@ -47,8 +47,9 @@ def compare(
     from regard.data.corpus import open_corpus
     from regard.decoding.loading import load
     from regard.decoding.translator import Translator
-    from regard.inspection.pictures.by_length import bleu_by_length, by_length, length_picture, percent_of
     from regard.inspection.pictures.draw import save
+    from regard.inspection.pictures.length_picture import length_picture
+    from regard.metrics.by_length import bleu_by_length, by_length, percent_of
     from regard.metrics.quality import bleu
 
     bleu(["a"], ["a"], tokenize)  # an unknown tokenizer is better known now than after translating

@@ -74,7 +74,8 @@ def _measure_links(translator: Any, pairs: list[Any], gold: Path) -> None:
     The links of the training dates, made by the same rule, were taught: the rate says how well that was learned.
     """
     from regard.alignment.character_links import character_links
-    from regard.data.links import error_rates, read_gold
+    from regard.data.links import read_gold
+    from regard.metrics.alignment_error import error_rates
 
     found = [
         [link for link in character_links(translator, pair.source, pair.target) if pair.target[link.target] != "-"]

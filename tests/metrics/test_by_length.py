@@ -1,13 +1,11 @@
 from itertools import pairwise
-from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.base.errors import UsageError
-from regard.inspection.pictures.by_length import bleu_by_length, by_length, length_picture, percent_of
-from regard.inspection.pictures.draw import save
+from regard.metrics.by_length import bleu_by_length, by_length, percent_of
 from regard.metrics.quality import corpus_scores
 
 
@@ -40,14 +38,3 @@ def test_outputs_and_references_must_be_as_many() -> None:
 def test_a_share_of_nothing_is_no_number() -> None:
     assert percent_of([1.0, 3.0], [4.0, 2.0]) == [25.0, 150.0]
     assert str(percent_of([1.0], [0.0])) == "[nan]"
-
-
-def test_the_picture_has_a_line_for_each_model(tmp_path: Path) -> None:
-    groups = by_length(["a", "a b", "a b c"], 3)
-    figure = length_picture(groups, {"with": [1.0, 2.0, 3.0], "without": [1.0, 1.0, 0.5]})
-    above, below = figure.axes
-    assert [list(line.get_ydata()) for line in above.lines] == [[1.0, 2.0, 3.0], [1.0, 1.0, 0.5]]
-    assert list(below.lines[0].get_ydata()) == pytest.approx([100.0, 50.0, 50 / 3])
-    assert [label.get_text() for label in below.get_xticklabels()] == ["1", "2", "3"]
-    assert len(length_picture(groups, {"alone": [1.0, 2.0, 3.0]}).axes) == 1
-    assert save(figure, tmp_path / "a.png").stat().st_size > 1000

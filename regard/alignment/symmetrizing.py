@@ -1,0 +1,78 @@
+"""The links of both directions made into one alignment."""
+
+from collections.abc import Callable, Iterable, Mapping
+from heapq import heapify, heappop, heappush
+
+from regard.data.links import Link, LinkPoint, Links, in_order
+
+Symmetrization = Callable[[Links, Links], Links]
+_NEIGHBORS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
+
+
+def flipped(links: Iterable[Link]) -> Links:
+    """The same links seen from the other side, as those of a model that translates the other way."""
+    other = (Link(link.target, link.source, link.confidence) for link in links)
+    return tuple(sorted(other, key=lambda link: (link.target, link.source)))
+
+
+def intersection(forward: Links, backward: Links) -> Links:
+    """The links that both directions have."""
+    return _supported({link.point for link in forward} & {link.point for link in backward}, forward, backward)
+
+
+def union(forward: Links, backward: Links) -> Links:
+    """The links that either direction has."""
+    return _supported({link.point for link in forward} | {link.point for link in backward}, forward, backward)
+
+
+def grow_diag_final_and(forward: Links, backward: Links) -> Links:
+    """The intersection, grown by neighboring links of the union, then by links between words that have none yet.
+
+    Koehn, Och and Marcu, 2003 (N03-1017), and Koehn's Statistical Machine Translation, figure 4.14, with English as
+    the target. A link may grow if one of its two words is free; a link whose neighbors were looked at need not be
+    looked at again, since words are never freed.
+    """
+    ahead, back = {link.point for link in forward}, {link.point for link in backward}
+    points, either = ahead & back, ahead | back
+    sources, targets = {source for source, _ in points}, {target for _, target in points}
+
+    def add(point: LinkPoint) -> None:
+        points.add(point)
+        sources.add(point[0])
+        targets.add(point[1])
+
+    visiting = [(target, source) for source, target in points]
+    while visiting:
+        later: list[LinkPoint] = []
+        heapify(visiting)
+        while visiting:
+            here = heappop(visiting)
+            for down, across in _NEIGHBORS:
+                target, source = here[0] + down, here[1] + across
+                if (source, target) in either and not (source in sources and target in targets):
+                    add((source, target))
+                    if (target, source) > here:
+                        heappush(visiting, (target, source))
+                    else:
+                        later.append((target, source))
+        visiting = later
+    for direction in (ahead, back):
+        for source, target in in_order(direction):
+            if source not in sources and target not in targets:
+                add((source, target))
+    return _supported(points, forward, backward)
+
+
+SYMMETRIZATIONS: Mapping[str, Symmetrization] = {
+    "grow-diag-final-and": grow_diag_final_and,
+    "intersection": intersection,
+    "union": union,
+}
+
+
+def _supported(points: Iterable[LinkPoint], forward: Links, backward: Links) -> Links:
+    """Links whose confidence is the mean of those of the directions that have them."""
+    sure: dict[LinkPoint, list[float]] = {}
+    for link in (*forward, *backward):
+        sure.setdefault(link.point, []).append(link.confidence)
+    return tuple(Link(*point, sum(sure[point]) / len(sure[point])) for point in in_order(points))
