@@ -20,8 +20,6 @@ class Look:
     words: float
     """in a line, the mean over all sides; without spaces, two letters count as a word"""
     characters: float
-    different_words: int
-    """among the lines that were looked at"""
 
 
 @dataclass(frozen=True)
@@ -49,19 +47,17 @@ def look_at(corpus: Corpus) -> Look:
     counts = Counts()
     rows: Iterator[tuple[str, ...]] = corpus.rows(counts)
     words = characters = seen = 0
-    different: set[str] = set()
     for row in islice(rows, _LOOKED_AT):
         for text in row:
             parts = text.split()
             words += max(len(parts), len(UNSPACED.findall(text)) // 2)
             characters += len(text)
-            different.update(parts)
             seen += 1
     for _ in rows:
         continue
     if not counts.kept:
         raise RegardError(f"{corpus.files[0]}: no line has text on every side")
-    return Look(counts.kept, corpus.sides, words / seen, characters / seen, len(different))
+    return Look(counts.kept, corpus.sides, words / seen, characters / seen)
 
 
 def advise(look: Look, model: str | None, preset: str | None) -> Advice:

@@ -84,11 +84,6 @@ def clear_forms(language: str) -> Sequence[str]:
     return [form for form, pattern in patterns.items() if any(mark in pattern for mark in ("MMM", "LLL", "月"))]
 
 
-def write_date(day: date, form: str, language: str) -> str:
-    """A day in a language's own words."""
-    return "".join(text for _, text in date_parts(day, form, language))
-
-
 def date_parts(day: date, form: str, language: str) -> list[tuple[str, str]]:
     """A written day in pieces, each with the letter of what it tells, `y`, `M`, `d` …, or none."""
     from babel.dates import DateTimeFormat  # an import of a tenth of a second that only the demo needs

@@ -84,11 +84,6 @@ def read_gold(path: str | Path, sizes: _Sizes | None = None) -> list[Gold]:
     return read
 
 
-def read_links(path: str | Path, sizes: _Sizes | None = None) -> list[Links]:
-    """As `read_gold`, without the difference of sure and possible."""
-    return [tuple(Link(*point) for point in in_order(gold.possible)) for gold in read_gold(path, sizes)]
-
-
 def in_order(points: Iterable[LinkPoint]) -> list[LinkPoint]:
     """Ordered by target word, then by source word."""
     return sorted(points, key=lambda point: (point[1], point[0]))
