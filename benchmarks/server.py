@@ -131,7 +131,12 @@ async def load(port: int, languages: tuple[str, str], expected: dict[str, str], 
 
 def _request(text: str, source: str, target: str) -> bytes:
     body = json.dumps({"q": text, "source": source, "target": target}).encode()
-    heads = ["POST /translate HTTP/1.1", "Host: here", "Content-Type: application/json", f"Content-Length: {len(body)}"]
+    heads = [
+        "POST /translate HTTP/1.1",
+        "Host: localhost",
+        "Content-Type: application/json",
+        f"Content-Length: {len(body)}",
+    ]
     return "\r\n".join([*heads, "", ""]).encode() + body
 
 

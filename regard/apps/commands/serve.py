@@ -1,6 +1,7 @@
 """regard serve: models behind HTTP, with a page to look at them."""
 
 import os
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -27,6 +28,8 @@ def serve(
     api_keys: Annotated[Path | None, typer.Option(help="A file of keys, one a line; only who has one may ask.")] = None,
     rate: Annotated[int, typer.Option(min=0, help="Requests a minute of one client; 0 is any number.")] = 0,
     cors: Annotated[list[str] | None, typer.Option(help="Another site whose pages may ask; repeatable.")] = None,
+    host_name: Annotated[list[str] | None, typer.Option(help="Another name of the server; repeatable.")] = None,
+    proxy: Annotated[list[str] | None, typer.Option(help="A proxy that says who asks; repeatable.")] = None,
     characters: Annotated[int, typer.Option(min=1, help="Most characters of a request.")] = 10_000,
     texts: Annotated[int, typer.Option(min=1, help="Most texts of a request.")] = 128,
     queue: Annotated[int, typer.Option(min=1, help="Most requests that wait.")] = 256,
@@ -46,24 +49,28 @@ def serve(
     from regard.apps.server.app import make_app
     from regard.apps.server.batcher import BatchWindow
     from regard.apps.server.limits import Keys, Limits
-    from regard.apps.server.live import Server, address_of, bind, serve_on
+    from regard.apps.server.live import Server, address_of, affordable_connections, bind, serve_on
     from regard.apps.server.service import make_service
+    from regard.apps.server.sites import Sites
     from regard.base.allocator import keep_memory
 
     keep_memory()
     limits = Limits(characters=characters, texts=texts, queue=queue, requests=4 * queue, seconds=seconds, rate=rate)
     keys = Keys() if api_keys is None else Keys.read(api_keys)
     with bind(host, port) as held:
+        bound, port = held.getsockname()[:2]
+        sites = Sites(host, ip_address(bound).is_loopback, tuple(host_name or ()), tuple(cors or ()))
         waiting = BatchWindow(seconds=window / 1000, items=batch)
         speed: dict[str, Any] = {"precision": precision, "shortlist": shortlist, "engine": engine}
         service = make_service(models, limits, keys, waiting, device, threads, **speed)
         pairs = ", ".join(map(str, service.engines.all))
-        address = address_of(host, held.getsockname()[1])
         server = Server(
-            make_app(service, cors or ()),
+            make_app(service, sites),
             head_seconds=limits.body_seconds,
             answer_seconds=seconds,
-            ready=lambda: typer.echo(f"Serving {pairs} on {address} (Ctrl-C ends)"),
+            connections=affordable_connections(),
+            proxies=proxy or (),
+            ready=lambda: typer.echo(f"Serving {pairs} on {address_of(host, port)} (Ctrl-C ends)"),
         )
         service.batcher.clients = lambda: server.clients
         serve_on(server, held)

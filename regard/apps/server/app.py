@@ -1,6 +1,6 @@
 """The application, put together: calls, page, description, and the guard around them."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import cache
 from typing import Any
@@ -18,11 +18,13 @@ from regard.apps.server.calls import Calls
 from regard.apps.server.guard import Guard, refusal_of
 from regard.apps.server.openapi import Operation, as_page, describe
 from regard.apps.server.service import Service
+from regard.apps.server.sites import Sites
 from regard.inspection.page.assets import File, asset, index
 
 
-def make_app(service: Service, origins: Sequence[str] = ()) -> Starlette:
-    """The application of a service. `origins` are the other sites whose pages may call it."""
+def make_app(service: Service, sites: Sites | None = None) -> Starlette:
+    """The application of a service, for those who may ask; for this machine alone unless told otherwise."""
+    sites = sites or Sites()
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
@@ -34,10 +36,10 @@ def make_app(service: Service, origins: Sequence[str] = ()) -> Starlette:
 
     routes = _routes(service)
     paths = {route.endpoint: route.path for route in routes}
-    guards = [Middleware(Guard, metrics=service.metrics, limits=service.limits, paths=paths)]
-    if origins:
-        methods = ["GET", "POST"]
-        guards += [Middleware(CORSMiddleware, allow_origins=origins, allow_methods=methods, allow_headers=["*"])]
+    guards = [Middleware(Guard, metrics=service.metrics, limits=service.limits, sites=sites, paths=paths)]
+    if sites.origins:
+        allowed: Any = {"allow_origins": sites.origins, "allow_methods": ["GET", "POST"], "allow_headers": ["*"]}
+        guards += [Middleware(CORSMiddleware, **allowed)]
     handlers = {Refusal: refused, HTTPException: refused}
     return Starlette(routes=routes, middleware=guards, exception_handlers=handlers, lifespan=lifespan)
 

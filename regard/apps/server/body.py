@@ -1,6 +1,7 @@
 """What a client sends, read within limits: so many bytes, in so much time, as JSON or as a form."""
 
 import asyncio
+from collections import Counter
 from collections.abc import AsyncIterator
 from typing import TypeVar
 from urllib.parse import parse_qsl
@@ -10,7 +11,7 @@ from starlette.formparsers import MultiPartException, MultiPartParser
 from starlette.requests import Request
 
 from regard.apps.server.answers import Refusal
-from regard.apps.server.limits import Limits
+from regard.apps.server.limits import Limits, client_of
 from regard.apps.server.messages import from_form, from_json
 
 _Call = TypeVar("_Call", bound=Struct)
@@ -18,20 +19,52 @@ _MOST_FIELDS = 1_000
 _DISCARDED = 16  # times the limit: a client that is still sending does not read its answer
 
 
-async def read_call(request: Request, kind: type[_Call], limits: Limits) -> _Call:
-    """The call that a request makes."""
-    try:
-        async with asyncio.timeout(limits.body_seconds):
-            body = await _read(request, limits.body_bytes)
-    except TimeoutError as error:
-        raise Refusal(408, f"The body did not arrive within {limits.body_seconds:g} seconds", close=True) from error
-    try:
-        media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if media == "application/json" or media.endswith("+json"):
-            return from_json(body, kind)
-        return from_form(await _fields(request, media, body), kind)
-    except ValueError as error:
-        raise Refusal(400, f"Invalid request: {error}") from error
+class Bodies:
+    """The bodies of requests, as they arrive.
+
+    Clients who begin many and finish none must not keep the others out: past its limit, a client's newest body takes
+    the place of its oldest, and past half of all requests, of the oldest of the client that has most.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._arriving: dict[asyncio.Timeout, str] = {}
+
+    async def read_call(self, request: Request, kind: type[_Call]) -> _Call:
+        """The call that a request makes."""
+        body = await self._receive(request)
+        try:
+            media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+            if media == "application/json" or media.endswith("+json"):
+                return from_json(body, kind)
+            return from_form(await _fields(request, media, body), kind)
+        except ValueError as error:
+            raise Refusal(400, f"Invalid request: {error}") from error
+
+    async def _receive(self, request: Request) -> bytes:
+        pushed_out = False
+        try:
+            async with asyncio.timeout(self._limits.body_seconds) as waiting:
+                self._arriving[waiting] = client_of(request)
+                self._make_room(client_of(request))
+                try:
+                    return await _read(request, self._limits.body_bytes)
+                finally:
+                    pushed_out = self._arriving.pop(waiting, None) is None
+        except TimeoutError as error:
+            late = f"The body did not arrive within {self._limits.body_seconds:g} seconds"
+            crowd = "The body was still arriving when others needed its place; send it again"
+            raise Refusal(408, crowd if pushed_out else late, close=True) from error
+
+    def _make_room(self, client: str) -> None:
+        counts = Counter(self._arriving.values())
+        if counts[client] <= self._limits.bodies:
+            if len(self._arriving) <= max(1, self._limits.requests // 2):
+                return
+            [(client, _)] = counts.most_common(1)
+        oldest = next(waiting for waiting, other in self._arriving.items() if other == client)
+        del self._arriving[oldest]
+        oldest.reschedule(0)
 
 
 async def _read(request: Request, most: int) -> bytes:

@@ -1,4 +1,4 @@
-"""What stands around every call: counting, limits on how many are under way, safe headers, faults as JSON."""
+"""What stands around every call: counting, who may ask from where, how many at once, safe headers, faults as JSON."""
 
 import logging
 import time
@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -13,6 +14,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from regard.apps.server.answers import Refusal
 from regard.apps.server.limits import Limits
 from regard.apps.server.metrics import Metrics
+from regard.apps.server.sites import Sites
 from regard.base.errors import RegardError
 
 log = logging.getLogger("regard.serve")
@@ -35,6 +37,7 @@ class Guard:
     app: ASGIApp
     metrics: Metrics
     limits: Limits
+    sites: Sites = field(default_factory=Sites)
     paths: Mapping[Any, str] = field(default_factory=dict)
     _under_way: int = field(default=0, init=False)
 
@@ -68,6 +71,7 @@ class Guard:
             self.metrics.seconds.labels(path).observe(time.perf_counter() - began)
 
     def _check(self, scope: Scope) -> None:
+        self.sites.check(scope["method"], Headers(scope=scope))
         if self._under_way > self.limits.requests and scope["path"] not in _OPEN:
             crowd = f"Too many requests are under way ({self.limits.requests}); try again soon"
             raise Refusal(503, crowd, retry_after=1, close=True)

@@ -6,6 +6,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from ipaddress import IPv6Address, IPv6Network
 from pathlib import Path
 
 from starlette.requests import Request
@@ -14,6 +15,7 @@ from regard.apps.server.answers import Refusal
 from regard.base.errors import UsageError, check_at_least
 
 _CLIENTS = 10_000  # whose rates are remembered
+_GUESSES = 10  # wrong keys a minute
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +33,8 @@ class Limits:
     """requests that wait for the models"""
     requests: int = 1_024
     """requests under way, those counted that are still being received"""
+    bodies: int = 128
+    """requests of one client that are still being received; a further one takes the place of the oldest"""
     seconds: float = 30.0
     """from the last byte of a request to its answer"""
     body_seconds: float = 10.0
@@ -39,7 +43,7 @@ class Limits:
     """requests a minute of one client; 0 for any number"""
 
     def __post_init__(self) -> None:
-        for name in ("characters", "texts", "body_bytes", "explained", "queue", "requests"):
+        for name in ("characters", "texts", "body_bytes", "explained", "queue", "requests", "bodies"):
             check_at_least("limits", 1, **{name: getattr(self, name)})
         check_at_least("limits", 0.001, seconds=self.seconds, body_seconds=self.body_seconds)
         check_at_least("limits", 0, rate=self.rate)
@@ -48,30 +52,46 @@ class Limits:
 class Rates:
     """At most so many requests a minute of each client: a token bucket, which fills up again steadily."""
 
-    def __init__(self, per_minute: int, clock: Callable[[], float] = time.monotonic) -> None:
-        self._per_minute, self._clock = per_minute, clock
+    def __init__(
+        self,
+        per_minute: int,
+        clock: Callable[[], float] = time.monotonic,
+        sentence: str = "Slow down: {} requests a minute are allowed",
+    ) -> None:
+        self._per_minute, self._clock, self._sentence = per_minute, clock, sentence
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
-    def count(self, client: str) -> None:
-        """One more request of a client, or a refusal that says when the next may come."""
-        if not self._per_minute:
-            return
+    def check(self, client: str) -> float:
+        """How many requests a client has left; where there is none, a refusal that says when the next may come."""
         now = self._clock()
-        left, since = self._buckets.pop(client, (float(self._per_minute), now))
+        left, since = self._buckets.get(client, (float(self._per_minute), now))
         left = min(self._per_minute, left + (now - since) * self._per_minute / 60)
-        self._buckets[client] = (left - 1 if left >= 1 else left, now)
-        if len(self._buckets) > _CLIENTS:
-            self._buckets.popitem(last=False)
-        if left < 1:
+        if left < 1 <= self._per_minute:
             wait = math.ceil((1 - left) * 60 / self._per_minute)
-            raise Refusal(429, f"Slow down: {self._per_minute} requests a minute are allowed", retry_after=wait)
+            raise Refusal(429, self._sentence.format(self._per_minute), retry_after=wait)
+        return left
+
+    def count(self, client: str) -> None:
+        """One more request of a client, if it has one left."""
+        left = self.check(client)
+        if self._per_minute:
+            self._buckets[client] = (left - 1, self._clock())
+            self._buckets.move_to_end(client)
+            if len(self._buckets) > _CLIENTS:
+                self._buckets.popitem(last=False)
 
 
 class Keys:
-    """The API keys that open the server; without any, everybody may ask. Only their hashes are kept in memory."""
+    """The API keys that open the server; without any, everybody may ask. Only their hashes are kept in memory.
 
-    def __init__(self, keys: Iterable[str] = ()) -> None:
+    Who gave too many wrong ones has to wait, with a right one too: else it would be found by guessing on.
+    """
+
+    def __init__(self, keys: Iterable[str] = (), clock: Callable[[], float] = time.monotonic) -> None:
         self._hashes = frozenset(_hash(key) for key in keys)
+        self._guesses = Rates(
+            _GUESSES, clock, "Too many wrong API keys came from this address; {} a minute are allowed"
+        )
 
     def __bool__(self) -> bool:
         return bool(self._hashes)
@@ -91,14 +111,26 @@ class Keys:
     def check(self, request: Request, api_key: str | None) -> str:
         """Who asks, for counting; a client without a key that is wanted is refused."""
         if not self._hashes:
-            return request.client.host if request.client else ""
+            return client_of(request)
         kind, _, bearer = request.headers.get("authorization", "").partition(" ")
         key = api_key or request.headers.get("x-api-key") or (bearer.strip() if kind.lower() == "bearer" else "")
         if not key:
             raise Refusal(403, "This server asks for an API key: give it as api_key")
+        self._guesses.check(client_of(request))
         if _hash(key) not in self._hashes:
+            self._guesses.count(client_of(request))
             raise Refusal(403, "Invalid API key")
         return _hash(key)
+
+
+def client_of(request: Request) -> str:
+    """The address of a client, for counting; of an IPv6 address the network, which is one client's as a whole."""
+    host = request.client.host if request.client else ""
+    try:
+        address = IPv6Address(host)
+    except ValueError:
+        return host
+    return str(address.ipv4_mapped or IPv6Network((int(address), 64), strict=False))
 
 
 def _hash(key: str) -> str:

@@ -14,10 +14,10 @@ _FORMS = ("application/json", "application/x-www-form-urlencoded")
 _PLACE = "#/components/schemas/"
 _WHY = {
     400: "The request cannot be understood, or asks for a language that is not served",
-    403: "The API key is missing or wrong",
+    403: "The API key is missing or wrong, or a page of another site asks",
     408: "The request did not arrive in time",
     413: "The request is too large",
-    429: "Too many requests are waiting, or came from this client",
+    429: "Too many requests are waiting, or came from this client, or wrong API keys",
     503: "The server is overloaded or shutting down",
     504: "There was no answer in time",
 }

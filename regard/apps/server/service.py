@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeVar
 
 import torch
@@ -11,7 +12,7 @@ from starlette.requests import Request
 
 from regard.apps.server.answers import Refusal
 from regard.apps.server.batcher import Batcher, BatchWindow, Work
-from regard.apps.server.body import read_call
+from regard.apps.server.body import Bodies
 from regard.apps.server.engines import Engine, Engines, load_engines
 from regard.apps.server.limits import Keys, Limits, Rates
 from regard.apps.server.messages import Keyed
@@ -32,12 +33,19 @@ class Service:
     metrics: Metrics
     limits: Limits = field(default_factory=Limits)
     keys: Keys = field(default_factory=Keys)
-    rates: Rates = field(default_factory=lambda: Rates(0))
+
+    @cached_property
+    def _rates(self) -> Rates:
+        return Rates(self.limits.rate)
+
+    @cached_property
+    def _bodies(self) -> Bodies:
+        return Bodies(self.limits)
 
     async def serve(self, request: Request, kind: type[Asked], run: Callable[[Asked], Awaitable[_Result]]) -> _Result:
         """What comes of the call of a request, from somebody who may ask."""
-        call = await read_call(request, kind, self.limits)
-        self.rates.count(self.keys.check(request, call.api_key))
+        call = await self._bodies.read_call(request, kind)
+        self._rates.count(self.keys.check(request, call.api_key))
         return await self.while_wanted(request, run(call))
 
     async def while_wanted(self, request: Request, work: Awaitable[_Result]) -> _Result:
@@ -113,7 +121,7 @@ def make_service(
     engines, metrics = load_engines(models, device, threads=threads, **settings), Metrics()
     count = threads or torch.get_num_threads()  # set by the thread that works: OpenMP keeps the number by thread
     batcher = Batcher(metrics, limits.queue, window, lambda: torch.set_num_threads(count))
-    return Service(engines, batcher, metrics, limits, keys, Rates(limits.rate))
+    return Service(engines, batcher, metrics, limits, keys)
 
 
 async def _hung_up(request: Request) -> None:

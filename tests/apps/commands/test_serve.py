@@ -7,6 +7,7 @@ import pytest
 
 from regard.apps.server import live
 from regard.apps.server.service import Service
+from regard.apps.server.sites import Sites
 from tests.apps.running import Run
 
 
@@ -20,6 +21,9 @@ from tests.apps.running import Run
         (["runs/en-de", "--port", "http"], 2, "'--port': Input should be a valid integer"),
         (["runs/en-de", "--host", "not an address"], 2, "--host not an address: is no address"),
         (["runs/en-de", "--api-keys", "train.en2"], 1, "train.en2: no such file"),
+        (["runs/en-de", "--cors", "nonsense"], 2, "--cors nonsense: is no origin; give one as browsers send it"),
+        (["runs/en-de", "--host-name", "no name"], 2, "--host-name no name: is no name of a host"),
+        (["runs/en-de", "--proxy", "nobody"], 2, "--proxy nobody: is no address"),
         ([], 2, "missing argument 'models'"),
     ],
 )
@@ -44,13 +48,16 @@ def test_the_options_arrive(home: Path, run: Run, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(live, "serve_on", lambda server, held: seen.append(server))
     Path("keys").write_text("secret\n")
     options = ["--queue", "7", "--characters", "50", "--seconds", "3", "--rate", "9", "--api-keys", "keys"]
-    done = run("serve", "runs/en-de", "--port", "0", *options, "--cors", "https://a.example")
+    done = run(
+        "serve", "runs/en-de", "--port", "0", *options, "--cors", "https://a.example", "--host-name", "b.example"
+    )
     assert (done.code, done.err) == (0, "")
     guards = seen[0].config.app.user_middleware
     assert [guard.cls.__name__ for guard in guards] == ["Guard", "CORSMiddleware"]
     limits = guards[0].kwargs["limits"]
     assert (limits.queue, limits.characters, limits.seconds, limits.rate) == (7, 50, 3.0, 9)
-    assert guards[1].kwargs["allow_origins"] == ["https://a.example"]
+    assert guards[1].kwargs["allow_origins"] == ("https://a.example",)
+    assert guards[0].kwargs["sites"] == Sites("127.0.0.1", True, ("b.example",), ("https://a.example",))
 
 
 def test_what_is_missing_is_named(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

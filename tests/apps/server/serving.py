@@ -13,10 +13,11 @@ import torch
 from regard.apps.server.app import make_app
 from regard.apps.server.batcher import Batcher, BatchWindow
 from regard.apps.server.engines import Engine, Engines
-from regard.apps.server.limits import Keys, Limits, Rates
+from regard.apps.server.limits import Keys, Limits
 from regard.apps.server.live import Server, bind
 from regard.apps.server.metrics import Metrics
 from regard.apps.server.service import Service
+from regard.apps.server.sites import Sites
 from regard.decoding.translator import Translation, Translator
 
 TEXTS = ["the dog sees the cat", "the house and the tree", "the cat finds water", "small dog hears big cat"]
@@ -29,7 +30,7 @@ def make_service(
     chosen, metrics = Limits(**limits), Metrics()
     one_thread = partial(torch.set_num_threads, 1)
     batcher = Batcher(metrics, chosen.queue, window or BatchWindow(seconds=0.0), one_thread)
-    return Service(Engines(engines), batcher, metrics, chosen, Keys(keys), Rates(chosen.rate))
+    return Service(Engines(engines), batcher, metrics, chosen, Keys(keys))
 
 
 @contextmanager
@@ -46,15 +47,16 @@ def called(service: Service, **options: Any) -> Iterator[Callable[..., httpx.Res
 
 async def send(app: Any, method: str, path: str, **request: Any) -> httpx.Response:
     """One request to an application."""
-    async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://here") as client:
+    async with httpx.AsyncClient(transport=httpx.ASGITransport(app=app), base_url="http://localhost") as client:
         return await client.request(method, path, **request)
 
 
 @contextmanager
-def live(service: Service, head_seconds: float = 5.0) -> Iterator[int]:
+def live(service: Service, sites: Sites | None = None, **settings: Any) -> Iterator[int]:
     """The service on a port of this machine, in a thread."""
     ready = threading.Event()
-    server = Server(make_app(service), head_seconds=head_seconds, answer_seconds=5.0, ready=ready.set)
+    chosen = {"head_seconds": 5.0, "answer_seconds": 5.0} | settings
+    server = Server(make_app(service, sites), ready=ready.set, **chosen)
     service.batcher.clients = lambda: server.clients
     with bind("127.0.0.1", 0) as held:
         port = held.getsockname()[1]

@@ -5,6 +5,7 @@ import re
 import pytest
 
 from regard.apps.server.engines import Engine
+from regard.apps.server.sites import Sites
 from regard.inspection.page.assets import assets
 from tests.apps.server import serving
 from tests.apps.server.conftest import Call
@@ -52,7 +53,7 @@ def test_other_sites_may_ask_only_where_they_were_named(engine: Engine) -> None:
     asked = {"Origin": "https://friend.example", "Access-Control-Request-Method": "POST"}
     with serving.called(serving.make_service(engine)) as call:
         assert "access-control-allow-origin" not in call("POST", "/translate", json=ASK, headers=asked).headers
-    with serving.called(serving.make_service(engine), origins=["https://friend.example"]) as call:
+    with serving.called(serving.make_service(engine), sites=Sites(origins=("https://friend.example",))) as call:
         told = call("OPTIONS", "/translate", headers=asked)
         assert told.headers["access-control-allow-origin"] == "https://friend.example"
         told = call("OPTIONS", "/translate", headers={**asked, "Origin": "https://other.example"})

@@ -11,7 +11,7 @@ import pytest
 from starlette.requests import Request
 
 from regard.apps.server.answers import Refusal
-from regard.apps.server.body import read_call
+from regard.apps.server.body import Bodies
 from regard.apps.server.limits import Limits
 from regard.apps.server.messages import Translate
 
@@ -33,7 +33,7 @@ def read(
 
     headers = [(b"content-type", media.encode())] if media else []
     scope = {"type": "http", "method": "POST", "path": "/", "headers": headers, "query_string": query.encode()}
-    return asyncio.run(read_call(Request(scope, receive), Translate, Limits(**limits)))
+    return asyncio.run(Bodies(Limits(**limits)).read_call(Request(scope, receive), Translate))
 
 
 def multipart(fields: dict[str, Any]) -> tuple[bytes, str]:
@@ -95,3 +95,64 @@ def test_a_body_that_stops_coming_is_given_up() -> None:
     with pytest.raises(Refusal) as refused:
         read([b'{"q":'], stalls=True, body_seconds=0.05)
     assert (refused.value.status, refused.value.close) == (408, True)
+
+
+class Arriving:
+    """A request of some address, whose body comes when it is told to."""
+
+    def __init__(self, address: str) -> None:
+        self.rest = asyncio.Event()
+        headers = [(b"content-type", b"application/json")]
+        self.request = Request({"type": "http", "headers": headers, "client": (address, 1)}, self.receive)
+
+    async def receive(self) -> dict[str, Any]:
+        await self.rest.wait()
+        return {"type": "http.request", "body": json.dumps(CALL).encode(), "more_body": False}
+
+
+async def what_comes(bodies: Bodies, addresses: list[str]) -> list[Any]:
+    """Requests that come one after the other and then all end."""
+    requests = [Arriving(address) for address in addresses]
+    reading = []
+    for one in requests:
+        reading.append(asyncio.create_task(bodies.read_call(one.request, Translate)))
+        await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    for one in requests:
+        one.rest.set()
+    found = await asyncio.gather(*reading, return_exceptions=True)
+    return [one.status if isinstance(one, Refusal) else one.target for one in found]
+
+
+@pytest.mark.parametrize(
+    ("addresses", "most", "pushed_out"),
+    [
+        ("aaaa", 100, [0, 1]),  # two of one client are enough
+        ("aabbcc", 100, []),
+        ("abaacab", 100, [0, 2]),
+        ("aabbcd", 8, [0, 2]),  # four of all, and who has most goes first
+        ("abcdef", 8, [0, 1]),
+    ],
+)
+def test_new_bodies_take_the_place_of_old_ones(addresses: str, most: int, pushed_out: list[int]) -> None:
+    bodies = Bodies(Limits(bodies=2, requests=most, body_seconds=600.0))
+    for _ in range(2):  # nothing is left behind
+        found = asyncio.run(what_comes(bodies, list(addresses)))
+        assert [at for at, one in enumerate(found) if one == 408] == pushed_out
+        assert set(found) <= {408, "de"}
+
+
+def test_a_body_that_was_pushed_out_is_told_so() -> None:
+    async def push() -> None:
+        bodies = Bodies(Limits(bodies=1))
+        first = asyncio.create_task(bodies.read_call(Arriving("a").request, Translate))
+        await asyncio.sleep(0)
+        second = asyncio.create_task(bodies.read_call(Arriving("a").request, Translate))
+        try:
+            await first
+        finally:
+            second.cancel()
+
+    with pytest.raises(Refusal, match="others needed its place; send it again") as refused:
+        asyncio.run(push())
+    assert refused.value.close

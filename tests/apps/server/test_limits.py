@@ -5,12 +5,15 @@ from pathlib import Path
 import pytest
 from starlette.requests import Request
 
+from regard.apps.server import limits
 from regard.apps.server.answers import Refusal
-from regard.apps.server.limits import Keys, Limits, Rates
+from regard.apps.server.limits import Keys, Limits, Rates, client_of
 from regard.base.errors import ConfigError, UsageError
 
 
-@pytest.mark.parametrize("name", ["characters", "texts", "body_bytes", "explained", "queue", "requests", "seconds"])
+@pytest.mark.parametrize(
+    "name", ["characters", "texts", "body_bytes", "explained", "queue", "requests", "bodies", "seconds"]
+)
 def test_nothing_is_limited_to_nothing(name: str) -> None:
     with pytest.raises(ConfigError, match=f"limits: {name} must be at least"):
         Limits(**{name: 0})
@@ -22,9 +25,9 @@ def test_no_rate_is_any_rate() -> None:
         Limits(rate=-1)
 
 
-def request(**headers: str) -> Request:
+def request(address: str = "10.0.0.7", **headers: str) -> Request:
     pairs = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
-    return Request({"type": "http", "headers": pairs, "client": ("10.0.0.7", 1)})
+    return Request({"type": "http", "headers": pairs, "client": (address, 1)})
 
 
 def test_without_keys_everybody_may_ask_and_is_known_by_address() -> None:
@@ -88,3 +91,63 @@ def test_so_many_a_minute_and_then_a_wait_that_is_told() -> None:
 def test_without_a_rate_nobody_waits() -> None:
     for _ in range(1000):
         Rates(0).count("a")
+
+
+def test_who_guesses_at_keys_has_to_wait_and_nobody_else() -> None:
+    now = 0.0
+    keys = Keys(["right"], lambda: now)
+
+    def tried(key: str, address: str = "10.0.0.7") -> int:
+        try:
+            return 200 if keys.check(request(address), key) else 0
+        except Refusal as refused:
+            assert (refused.status == 429) == (refused.retry_after is not None)
+            return refused.status
+
+    statuses = [tried(f"guess {number}") for number in range(1_500)]
+    assert statuses == [403] * 10 + [429] * 1_490
+    assert tried("right") == 429  # else it would be found by guessing on
+    assert tried("right", "10.0.0.8") == 200
+    now = 6.0
+    assert [tried("right"), tried("wrong"), tried("wrong"), tried("right")] == [200, 403, 429, 429]
+    now = 66.0
+    assert [tried("right") for _ in range(100)] == [200] * 100
+
+
+def test_without_a_key_there_is_no_guess() -> None:
+    keys = Keys(["right"])
+    for _ in range(100):
+        with pytest.raises(Refusal, match="asks for an API key"):
+            keys.check(request(), None)
+    assert keys.check(request(), "right")
+
+
+def test_so_many_clients_are_remembered_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "_CLIENTS", 2)
+    rates = Rates(1, lambda: 0.0)
+    for client in "abc":
+        rates.count(client)
+    for client in "bc":
+        with pytest.raises(Refusal):
+            rates.count(client)
+    rates.count("a")
+
+
+@pytest.mark.parametrize(
+    ("address", "client"),
+    [
+        ("10.0.0.7", "10.0.0.7"),
+        ("::ffff:10.0.0.7", "10.0.0.7"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+        ("2001:db8:1:2::9", "2001:db8:1:2::/64"),
+        ("fe80::1%eth0", "fe80::/64"),
+        ("::1", "::/64"),
+        ("testclient", "testclient"),
+    ],
+)
+def test_an_address_is_a_client_and_so_is_a_network_of_the_newer_kind(address: str, client: str) -> None:
+    assert client_of(request(address)) == client
+
+
+def test_a_client_without_an_address() -> None:
+    assert client_of(Request({"type": "http", "headers": [], "client": None})) == ""

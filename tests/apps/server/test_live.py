@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import logging
 import signal
 import socket
 import subprocess
@@ -9,15 +10,18 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
+from regard.apps.server import live
 from regard.apps.server.engines import Engine
-from regard.apps.server.live import address_of, bind
+from regard.apps.server.live import Rarely, Server, address_of, affordable_connections, bind
 from regard.base.errors import RegardError, UsageError
+from regard.inspection.page.assets import File
 from tests.apps.running import start
 from tests.apps.server import serving
 from tests.apps.server.serving import TEXTS
@@ -27,7 +31,13 @@ ASK = {"source": "en", "target": "de", "q": TEXTS[0]}
 
 def head(length: object, connection: str = "close") -> bytes:
     kind = f"Content-Length: {length}" if length != "chunked" else "Transfer-Encoding: chunked"
-    lines = ["POST /translate HTTP/1.1", "Host: x", "Content-Type: application/json", f"Connection: {connection}", kind]
+    lines = [
+        "POST /translate HTTP/1.1",
+        "Host: localhost",
+        "Content-Type: application/json",
+        f"Connection: {connection}",
+        kind,
+    ]
     return "\r\n".join([*lines, "", ""]).encode()
 
 
@@ -91,8 +101,8 @@ def test_a_second_head_that_does_not_come(port: int) -> None:
         (head("chunked") + b"zz\r\n", b"4"),
         (b"\x00\x01\x02\r\n\r\n", b"400"),
         (b"GET /" + b"a" * 100_000 + b" HTTP/1.1\r\n\r\n", b"400"),
-        (b"GET /%ff%fe HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", b"404"),
-        (b"GET /\xff HTTP/1.1\r\nHost: x\r\n\r\n", b"400"),
+        (b"GET /%ff%fe HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", b"404"),
+        (b"GET /\xff HTTP/1.1\r\nHost: localhost\r\n\r\n", b"400"),
     ],
 )
 def test_whatever_is_sent_is_refused_and_nothing_breaks(port: int, sent: bytes, status: bytes) -> None:
@@ -175,6 +185,136 @@ def test_a_signal_ends_the_process_with_its_work_done(trained: Path, number: int
     assert (process.returncode, answers, errors) == (0, [200], "")
 
 
+def test_half_bodies_push_out_one_another_and_nobody_else(engine: Engine) -> None:
+    service = serving.make_service(engine, requests=16, bodies=4, body_seconds=600.0)
+    body = json.dumps(ASK).encode()
+    with serving.live(service, head_seconds=600.0) as port, ExitStack() as stack:
+        opened = [stack.enter_context(connected(port)) for _ in range(40)]
+        for number, one in enumerate(opened):
+            one.sendall(head(len(body)) + body[:10])
+            if number >= 4:
+                assert everything(opened[number - 4]).startswith(b"HTTP/1.1 408 ")
+            under_way = f"regard_requests_under_way {min(4, 1 + number)}.0".encode()
+            _until(lambda there=under_way: there in service.metrics.text())
+        assert httpx.post(f"http://127.0.0.1:{port}/translate", json=ASK, timeout=30).status_code == 200
+        opened[-1].sendall(body[10:])
+        assert everything(opened[-1]).startswith(b"HTTP/1.1 200 ")
+
+
+def test_connections_that_ask_nothing_make_room_for_others(engine: Engine) -> None:
+    held, translator = serving.gated(engine)
+    service = serving.make_service(held)
+    body = json.dumps(ASK).encode()
+    with serving.live(service, head_seconds=600.0, connections=4) as port, ExitStack() as stack:
+        busy = stack.enter_context(connected(port))
+        busy.sendall(head(len(body)) + body)
+        assert translator.reached.wait(30)
+        idle = [stack.enter_context(connected(port)) for _ in range(20)]
+        for one in idle[:-3]:
+            with suppress(ConnectionResetError):
+                assert one.recv(1) == b""
+        translator.gate.set()
+        assert everything(busy).startswith(b"HTTP/1.1 200 ")
+        idle[-1].sendall(head(len(body)) + body)
+        assert everything(idle[-1]).startswith(b"HTTP/1.1 200 ")
+
+
+class Stranger:
+    """A connection, as far as making room goes."""
+
+    def __init__(self, host: str, since: float, idle: bool = True) -> None:
+        self.client, self.since, self.idle, self.transport = (host, 1), since, idle, self
+        self.aborted = False
+
+    def is_closing(self) -> bool:
+        return self.aborted
+
+    def abort(self) -> None:
+        self.aborted = True
+
+
+def test_the_address_with_most_idle_connections_loses_its_oldest() -> None:
+    modest = [Stranger("10.0.0.1", since=0.0), Stranger("10.0.0.2", since=1.0)]
+    busy = [Stranger("10.0.0.3", since=0.0, idle=False) for _ in range(50)]
+    greedy = [Stranger("10.0.0.4", since=float(number)) for number in range(16)]
+    everybody: Any = [*greedy[::-1], *busy, *modest]
+    live._make_room(everybody, len(everybody))
+    assert not any(one.aborted for one in everybody)
+    live._make_room(everybody, len(everybody) - 1)
+    assert [one for one in everybody if one.aborted] == greedy[:3][::-1]
+    live._make_room(everybody, len(everybody) - 3)
+    assert sum(one.aborted for one in everybody) == 3
+    live._make_room(busy, 1)
+    assert not any(one.aborted for one in busy)
+
+
+def test_who_does_not_read_the_answer_is_given_up(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("regard.apps.server.app.asset", lambda name: File(b"a" * 50_000_000, "text/css"))
+    service = serving.make_service(engine)
+    with serving.live(service, answer_seconds=0.2) as port, connected(port) as connection:
+        connection.sendall(b"GET /assets/long HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert connection.recv(12) == b"HTTP/1.1 200"
+        for _ in range(3_000):
+            if not service.batcher.clients():
+                return
+            time.sleep(0.01)
+        pytest.fail("the connection stays open")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits the number of files")
+def test_a_flood_of_connections_is_survived_with_few_words(trained: Path) -> None:
+    import resource
+
+    def few_files() -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (300, 300))
+
+    process = start("serve", trained / "runs/en-de", "--port", "0", stdin=subprocess.DEVNULL, preexec_fn=few_files)
+    assert process.stdout
+    url = process.stdout.readline().split(" on ")[1].split()[0]
+    with ExitStack() as stack:
+        for _ in range(500):
+            stack.enter_context(connected(int(url.rpartition(":")[2])))
+        assert httpx.post(f"{url}/translate", json=ASK, timeout=60).status_code == 200
+    for _ in range(200):
+        with connected(int(url.rpartition(":")[2])) as connection:
+            connection.sendall(b"\x00\r\n\r\n")
+            assert everything(connection).startswith(b"HTTP/1.1 400 ")
+    process.send_signal(signal.SIGTERM)
+    _, errors = process.communicate(timeout=60)
+    assert (process.returncode, errors.count("Invalid HTTP request received.")) == (0, 5), errors[:2_000]
+    assert len(errors) < 10_000
+
+
+def test_a_log_says_the_same_thing_a_few_times_and_then_how_often(caplog: pytest.LogCaptureFixture) -> None:
+    now = 0.0
+    log = logging.Logger("regard.test")
+    log.addHandler(caplog.handler)
+    log.addFilter(Rarely(2, lambda: now))
+    for number in range(1_000):
+        log.warning("bad request %d", number)
+    log.warning("something else")
+    now = 61.0
+    log.warning("bad request %d", 1_000)
+    log.warning("something else")
+    wanted = ["bad request 0", "bad request 1", "something else"]
+    assert caplog.messages == [*wanted, "bad request 1000 (998 more like it were left out)", "something else"]
+
+
+def test_proxies_say_who_asks_only_where_they_are_believed(engine: Engine) -> None:
+    for proxies, second in (((), 429), (("127.0.0.1",), 200)):
+        service = serving.make_service(engine, rate=1)
+        with serving.live(service, proxies=proxies) as port:
+            asked = [
+                httpx.post(
+                    f"http://127.0.0.1:{port}/translate", json=ASK, headers={"X-Forwarded-For": client}, timeout=30
+                ).status_code
+                for client in ("10.0.0.1", "10.0.0.2")
+            ]
+        assert asked == [200, second]
+    with pytest.raises(UsageError, match="--proxy somebody: is no address"):
+        Server(None, head_seconds=1, answer_seconds=1, proxies=["somebody"])
+
+
 def test_small_answers_are_sent_at_once() -> None:
     async def accepted() -> bool:
         with bind("127.0.0.1", 0) as held:
@@ -201,6 +341,30 @@ def test_addresses() -> None:
             bind("127.0.0.1", held.getsockname()[1])
     with pytest.raises(UsageError, match="no address of this machine"):
         bind("no such host", 80)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="reads the limit of open files")
+@pytest.mark.parametrize(
+    ("limits", "count", "raised"),
+    [
+        ((1_024, 1_024), 768, None),
+        ((1_024, 2_000), 1_744, 2_000),
+        ((256, -1), 4_096, 4_352),
+        ((100, 100), 16, None),
+        ((-1, -1), 4_096, None),
+        ((100_000, 100_000), 4_096, None),
+    ],
+)
+def test_as_many_connections_as_there_may_be_files(
+    limits: tuple[int, int], count: int, raised: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import resource
+
+    now = list(limits)
+    monkeypatch.setattr(resource, "getrlimit", lambda _: tuple(now))
+    monkeypatch.setattr(resource, "setrlimit", lambda _, pair: now.__setitem__(slice(None), pair))
+    assert affordable_connections() == count
+    assert now == [raised or limits[0], limits[1]]
 
 
 def _until(happened) -> None:  # type: ignore[no-untyped-def]

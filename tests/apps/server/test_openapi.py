@@ -13,6 +13,7 @@ from schemathesis.specs.openapi.checks import (
 
 from regard.apps.server.app import make_app
 from regard.apps.server.engines import Engine
+from regard.apps.server.sites import Sites
 from tests.apps.server import serving
 from tests.apps.server.conftest import Call
 
@@ -42,7 +43,7 @@ CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance,
 @pytest.mark.parametrize("path", ["/translate", "/detect", "/align", "/explain"])
 def test_the_server_keeps_to_its_description(engine: Engine, path: str, mode: GenerationMode) -> None:
     service = serving.make_service(engine, characters=200, texts=3, explained=100)
-    api = schemathesis.openapi.from_asgi("/openapi.json", make_app(service))
+    api = schemathesis.openapi.from_asgi("/openapi.json", make_app(service, Sites(names=("testserver",))))
 
     @given(case=api[path]["POST"].as_strategy(generation_mode=mode))
     @settings(max_examples=15, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
