@@ -31,7 +31,20 @@ def obstacle(design: Any) -> str | None:
     if not isinstance(design, Transformer):
         return "the model is no Transformer"
     usual = Transformer()
-    names = ("norm", "positions", "score", "normalizer", "activation", "tie", "key_heads")
+    names = (
+        "norm",
+        "norm_place",
+        "mixer",
+        "feed",
+        "mask",
+        "residual_scale",
+        "positions",
+        "score",
+        "normalizer",
+        "activation",
+        "tie",
+        "key_heads",
+    )
     other = [name for name in names if getattr(design, name) != getattr(usual, name)]
     return f"they have nothing for model.{other[0]} = {getattr(design, other[0])}" if other else None
 

@@ -3,14 +3,15 @@
 (Causal() & Window(128) | GlobalTokens(1))(query_at, key_at)
 """
 
-from dataclasses import dataclass, replace
-from typing import ClassVar, Self
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Self, cast
 
 from jaxtyping import Bool, Int
 from torch import Tensor
 
 from regard.attention.part import Part
 from regard.base.catalog import Catalog
+from regard.base.errors import ConfigError
 
 MASKS = Catalog("regard.attention.masks")
 
@@ -41,6 +42,17 @@ class Mask(Part):
         """The masks that must all say yes; just itself unless composed with `&`."""
         return (self,)
 
+    def spelled(self) -> str:
+        """The mask as a config has it, such as `causal & window(size=128)`."""
+        name, given = type(self).__module__.rpartition(".")[2], []
+        for field in fields(cast(Any, self)):
+            value = getattr(self, field.name)
+            if isinstance(value, Tensor):
+                raise ConfigError(f"mask: {name} holds a tensor, so it comes with the batch and is not a setting")
+            if field.init and value != field.default:
+                given.append(f"{field.name}={value!r}")
+        return f"{name}({', '.join(given)})" if given else name
+
     def __and__(self, other: "Mask") -> "Mask":
         return And(self, other) if isinstance(other, Mask) else NotImplemented
 
@@ -57,6 +69,11 @@ class _Composed(Mask):
 
     left: Mask
     right: Mask
+    sign: ClassVar[str]
+    """how the two are joined in a config"""
+
+    def spelled(self) -> str:
+        return f"({self.left.spelled()} {self.sign} {self.right.spelled()})"
 
     @property
     def keys_only(self) -> bool:  # type: ignore[override]
@@ -69,6 +86,8 @@ class _Composed(Mask):
 class And(_Composed):
     """Both say yes."""
 
+    sign = "&"
+
     def forward(self, rows: Tensor, columns: Tensor) -> Tensor:
         return self.left.forward(rows, columns) & self.right.forward(rows, columns)
 
@@ -78,6 +97,8 @@ class And(_Composed):
 
 class Or(_Composed):
     """One or the other says yes."""
+
+    sign = "|"
 
     def forward(self, rows: Tensor, columns: Tensor) -> Tensor:
         return self.left.forward(rows, columns) | self.right.forward(rows, columns)
@@ -92,6 +113,9 @@ class Not(Mask):
     @property
     def keys_only(self) -> bool:  # type: ignore[override]
         return self.mask.keys_only
+
+    def spelled(self) -> str:
+        return f"~{self.mask.spelled()}"
 
     def forward(self, rows: Tensor, columns: Tensor) -> Tensor:
         return ~self.mask.forward(rows, columns)

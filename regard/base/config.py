@@ -5,6 +5,9 @@
 A field of type `Annotated[Any, Catalog("regard.models")]` is a choice among the members of a folder: it is written as
 a table with a `name` and becomes that member's dataclass. A field of type `Any` or `Mapping` is kept as written, for
 its owner to resolve.
+
+A dataclass may have a class method `migrate(table)`, which puts settings of older files into today's words, and a
+method `spelled()`, which writes it as a text that its catalog reads.
 """
 
 import dataclasses
@@ -56,6 +59,7 @@ def from_dict(table: Mapping[str, Any], kind: type[Settings], where: str = "") -
     """The dataclass `kind` from plain dicts, lists and scalars; `where` is the path that errors begin with."""
     fields = {field.name: field for field in dataclasses.fields(cast(Any, kind)) if field.init}
     hints = typing.get_type_hints(kind, include_extras=True)
+    table = getattr(kind, "migrate", lambda written: written)(table)
     for name in table:
         if name not in fields:
             raise ConfigError(unknown(where or "settings", name, fields, "settings here"))
@@ -173,6 +177,8 @@ def _convert_items(value: Sequence[Any], hint: Any, where: str) -> Any:
 
 
 def _plain(value: Any, hint: Any = Any) -> Any:
+    if hasattr(value, "spelled"):
+        return value.spelled()
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         extras = typing.get_args(hint)[1:] if typing.get_origin(hint) is Annotated else ()
         name = type(value).__module__.rpartition(".")[2]

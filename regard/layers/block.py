@@ -23,7 +23,7 @@ from regard.layers.residual import Residual, Skip
 class Block(nn.Module):
     """A layer whose branches keep the width, save the last, which may change it to `output_width`.
 
-    The mixer's weights and norm are called `self_attention` where it is attention, or else by the name of its file.
+    The mixer's weights and norm are called by the name of its file, and `self_attention` where it is an `Attention`.
     """
 
     self_attention: MultiHead

@@ -13,26 +13,21 @@ from typing import Annotated, Any, ClassVar, Literal
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from regard.attention.masks.causal import Causal
-from regard.attention.multihead import Attention
-from regard.attention.normalizer import NORMALIZERS
 from regard.attention.position import POSITIONS
-from regard.attention.score import SCORES
 from regard.layers.activation import Activation
-from regard.layers.block import Block
 from regard.layers.embedding import Embedding, split_positions, tie
-from regard.layers.feeds.plain import Plain
 from regard.layers.initialize import normal
-from regard.layers.residual import Place, Residual
-from regard.layers.stack import Stack
-from regard.models.model import Design, LayerState, Model, State, fitting, weights_in
+from regard.layers.mixer import View
+from regard.layers.residual import deepnorm
+from regard.models.layered import Layered
+from regard.models.model import LayerState, Model, State, fitting, weights_in
 
 STD = 0.02
-RESIDUAL_ENDS = ("self_attention.output", "feedforward.outer")
+RESIDUAL_ENDS = (".output", ".outer")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gpt(Design):
+class Gpt(Layered):
     """What a decoder-only Transformer is made of.
 
     `small` has the sizes of GPT-2 small: 124,439,808 parameters with its vocabulary of 50,257.
@@ -40,26 +35,13 @@ class Gpt(Design):
 
     layers: int = 6
     width: int = 384
-    feedforward: int | None = None
-    """the width inside the feed-forward; four times `width` unless set"""
     heads: int = 6
-    key_heads: int | None = None
-    """key and value heads, each shared by several query heads; as many as heads unless set"""
-    norm: Place = "before"
     positions: Annotated[Any, POSITIONS] = "learned(1024)"
-    """None: the order is not seen, save through the causal mask"""
-    score: Annotated[Any, SCORES] = "scaled_dot"
-    normalizer: Annotated[Any, NORMALIZERS] = "softmax"
-    memory: str | dict[str, Any] = "growing"
-    """of the text before, while generating"""
     activation: Activation = "gelu_tanh"
     tie: Literal["none", "target"] = "target"
     """whether the output's matrix is the embedding's"""
-    dropout: float = 0.1
-    """of embeddings and of each branch"""
-    attention_dropout: float = 0.0
-    feedforward_dropout: float = 0.0
 
+    views: ClassVar[tuple[View, ...]] = ("past",)
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "tiny": {"layers": 4, "width": 128, "heads": 4},
         "small": {"layers": 12, "width": 768, "heads": 12, "attention_dropout": 0.1},
@@ -71,17 +53,8 @@ class Gpt(Design):
         return GptModel(self, *self.sizes_from(sizes))
 
     def multiplications(self, model: Any, length: float) -> tuple[float, float]:
-        pairs = self.width * length * self.layers  # of logits and of reading, over half the text on average
-        return 0.0, weights_in(model.decoder, model.output) + pairs
-
-    def block(self, attention: Attention) -> Block:
-        """One layer."""
-        return Block(
-            self.width,
-            mixer=attention,
-            feed=Plain(self.feedforward, self.activation, self.feedforward_dropout),
-            residual=Residual(place=self.norm, dropout=self.dropout),
-        )
+        own = self.pairs(length) / 2 * self.layers  # over half the text on average
+        return 0.0, weights_in(model.decoder, model.output) + own
 
 
 class GptModel(Model):
@@ -91,21 +64,12 @@ class GptModel(Model):
 
     def __init__(self, design: Gpt, vocabulary: int) -> None:
         super().__init__()
-        first, every = split_positions(design.positions, "gpt.positions")
+        first, _ = split_positions(design.positions, "gpt.positions")
         self.target = Embedding(vocabulary, design.width, std=STD, positions=first, dropout=design.dropout)
-        attention = Attention(
-            heads=design.heads,
-            key_heads=design.key_heads,
-            score=design.score,
-            mask=Causal(),
-            normalizer=design.normalizer,
-            positions=every,
-            memory=design.memory,
-            dropout=design.attention_dropout,
-        )
-        self.decoder = Stack.of(design.layers, lambda at: design.block(attention))
+        self.decoder = design.stack(design.layers, "past", deepnorm(design.layers))
         self.output = nn.Linear(design.width, vocabulary, bias=False)
-        normal(self.decoder, STD, RESIDUAL_ENDS, 2 * design.layers)
+        if design.residual_scale != "deepnorm":  # which brings first weights of its own
+            normal(self.decoder, STD, RESIDUAL_ENDS, 2 * design.layers)
         normal(self.output, STD)
         if design.tie == "target":
             tie(self.output, self.target)

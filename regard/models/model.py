@@ -17,9 +17,10 @@ from regard.base.catalog import Catalog
 from regard.base.config import from_dict
 from regard.base.errors import ConfigError, ShapeError, UsageError, check_at_least, check_one_of, unknown
 from regard.layers.dropout import check_share
+from regard.layers.feeds.experts import idle_weights
 from regard.layers.mixer import MixerState
 
-MODELS = Catalog("regard.models", besides=("model",))
+MODELS = Catalog("regard.models", besides=("model", "layered"))
 Tie = Literal["none", "target", "all"]
 """which embeddings and output weights are one matrix"""
 
@@ -34,7 +35,7 @@ class Design(ABC):
 
     def __post_init__(self) -> None:
         """Choices are among those offered, parts are made from their names, shares are shares."""
-        where = type(self).__module__.rpartition(".")[2]
+        where = self.where
         for name, hint in get_type_hints(type(self), include_extras=True).items():
             value = getattr(self, name)
             if get_origin(hint) is Literal:
@@ -45,6 +46,16 @@ class Design(ABC):
                 check_share(f"{where}: {name}", value)
             if hint is int:
                 check_at_least(where, 1, **{name: value})
+
+    @property
+    def where(self) -> str:
+        """The design's name in a config, with which errors begin."""
+        return type(self).__module__.rpartition(".")[2]
+
+    @classmethod
+    def migrate(cls, table: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The settings of a file, in today's words where an older version wrote others."""
+        return table
 
     @classmethod
     def preset(cls, name: str, **changes: Any) -> Self:
@@ -60,9 +71,8 @@ class Design(ABC):
     def sizes_from(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
         """The sizes that the design needs, in the order of `needs`, out of those given."""
         if not sizes.keys() >= set(self.needs):
-            where = type(self).__module__.rpartition(".")[2]
             listed, given = ", ".join(self.needs), ", ".join(sizes) or "none"
-            raise ConfigError(f"{where}: to be built it needs the sizes of: {listed}; but was given those of: {given}")
+            raise ConfigError(f"{self.where}: it needs the sizes of: {listed}; but was given those of: {given}")
         return tuple(sizes[name] for name in self.needs)
 
     @abstractmethod
@@ -220,7 +230,10 @@ def fitting(state: State, kind: type[_Kind], token: Tensor) -> _Kind:
 
 
 def weights_in(*modules: nn.Module | None) -> int:
-    """The entries of all matrices but embeddings: each takes one multiplication and one addition for a token."""
+    """The entries of all matrices but embeddings: each takes one multiplication and one addition for a token.
+
+    Of a mixture of experts, as many count as a token is sent to.
+    """
     found = {
         weight
         for module in modules
@@ -230,4 +243,5 @@ def weights_in(*modules: nn.Module | None) -> int:
         for weight in part.parameters(recurse=False)
         if weight.dim() > 1
     }
-    return sum(weight.numel() for weight in found)
+    idle = sum(idle_weights(module) for module in modules if module is not None)
+    return sum(weight.numel() for weight in found) - round(idle)

@@ -9,30 +9,22 @@ Vaswani et al., Attention Is All You Need, 2017, https://arxiv.org/abs/1706.0376
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from regard.attention.masks.causal import Causal
 from regard.attention.masks.padding import Padding
-from regard.attention.multihead import Attention
-from regard.attention.normalizer import NORMALIZERS
 from regard.attention.part import positions_of
-from regard.attention.position import POSITIONS
-from regard.attention.score import SCORES
 from regard.base.errors import ConfigError
-from regard.layers.activation import Activation
-from regard.layers.block import Block
 from regard.layers.embedding import Embedding, split_positions, tie
-from regard.layers.feeds.plain import Plain
-from regard.layers.residual import Place, Residual
-from regard.layers.stack import Stack
-from regard.models.model import Design, LayerState, Model, State, Tie, fitting, given, weights_in
+from regard.layers.residual import deepnorm_pair
+from regard.models.layered import Layered
+from regard.models.model import LayerState, Model, State, Tie, fitting, given, weights_in
 
 
 @dataclass(frozen=True, kw_only=True)
-class Transformer(Design):
+class Transformer(Layered):
     """What an encoder-decoder Transformer is made of.
 
     | preset | layers | width | feed-forward | heads | dropout | from                                          |
@@ -45,32 +37,17 @@ class Transformer(Design):
 
     encoder_layers: int = 6
     decoder_layers: int = 6
-    width: int = 512
     feedforward: int = 2048
-    heads: int = 8
-    key_heads: int | None = None
-    """key and value heads, each shared by several query heads; as many as heads unless set"""
-    norm: Place = "before"
-    """where the layers normalize: before each branch, or after it as in the paper"""
-    positions: Annotated[Any, POSITIONS] = "sinusoidal"
-    """None: the order is not seen, save through the causal mask"""
-    score: Annotated[Any, SCORES] = "scaled_dot"
-    normalizer: Annotated[Any, NORMALIZERS] = "softmax"
-    activation: Activation = "relu"
     tie: Tie = "all"
     """which embeddings are one matrix with the output's: none, the target's, or the source's and the target's"""
-    dropout: float = 0.1
-    """of embeddings and of each branch"""
-    attention_dropout: float = 0.0
-    feedforward_dropout: float = 0.0
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "tiny": {
             "encoder_layers": 4, "decoder_layers": 4, "width": 128, "feedforward": 256, "heads": 4, "dropout": 0.3,
         },
         "small": {"width": 512, "feedforward": 1024, "heads": 4, "dropout": 0.3},
-        "base": {"norm": "after", "width": 512, "feedforward": 2048, "heads": 8, "dropout": 0.1},
-        "big": {"norm": "after", "width": 1024, "feedforward": 4096, "heads": 16, "dropout": 0.3},
+        "base": {"norm_place": "after", "width": 512, "feedforward": 2048, "heads": 8, "dropout": 0.1},
+        "big": {"norm_place": "after", "width": 1024, "feedforward": 4096, "heads": 16, "dropout": 0.3},
     }  # fmt: skip
 
     def build(self, sizes: Mapping[str, int]) -> "TransformerModel":
@@ -80,28 +57,9 @@ class Transformer(Design):
         projected = [layer.cross.projections.source for layer in model.decoder.blocks if layer.cross is not None]
         of_source = weights_in(model.encoder, *projected)
         of_target = weights_in(model.decoder, model.output) - weights_in(*projected)
-        pairs = 2 * self.width * length  # of logits and of reading, a query's multiplications in one layer
+        own, read = self.pairs(length), 2 * self.width * length
         # Half of its own past, all of the source.
-        return of_source + pairs * self.encoder_layers, of_target + pairs * self.decoder_layers * 1.5
-
-    def attention(self, **changes: Any) -> Attention:
-        """The attention of each layer, without mask and positions unless they are given."""
-        return Attention(
-            heads=self.heads,
-            key_heads=self.key_heads,
-            score=self.score,
-            normalizer=self.normalizer,
-            dropout=self.attention_dropout,
-            **changes,
-        )
-
-    def blocks(self, layers: int, attention: Attention, cross: Attention | None = None) -> Stack:
-        """So many layers."""
-        feed = Plain(self.feedforward, self.activation, self.feedforward_dropout)
-        residual = Residual(place=self.norm, dropout=self.dropout)
-        return Stack.of(
-            layers, lambda at: Block(self.width, mixer=attention, cross=cross, feed=feed, residual=residual)
-        )
+        return of_source + own * self.encoder_layers, of_target + (own / 2 + read) * self.decoder_layers
 
 
 class TransformerModel(Model):
@@ -114,14 +72,14 @@ class TransformerModel(Model):
                 "transformer.tie: 'all' makes one matrix of the embeddings of both languages, so they must share one "
                 f"vocabulary, but have {source_vocabulary} and {target_vocabulary} entries; use 'target' or 'none'"
             )
-        first, every = split_positions(design.positions, "transformer.positions")
+        first, _ = split_positions(design.positions, "transformer.positions")
         self.source, self.target = (
             Embedding(size, design.width, scale=design.width**0.5, positions=first, dropout=design.dropout)
             for size in (source_vocabulary, target_vocabulary)
         )
-        self.encoder = design.blocks(design.encoder_layers, design.attention(positions=every))
-        causal = design.attention(positions=every, mask=Causal())
-        self.decoder = design.blocks(design.decoder_layers, causal, design.attention())
+        depths = deepnorm_pair(design.encoder_layers, design.decoder_layers)
+        self.encoder = design.stack(design.encoder_layers, "both", depths[0])
+        self.decoder = design.stack(design.decoder_layers, "past", depths[1], reads=True)
         self.output = nn.Linear(design.width, target_vocabulary, bias=False)
         nn.init.normal_(self.output.weight, std=design.width**-0.5)
         if design.tie != "none":

@@ -63,3 +63,17 @@ def test_unknown_masks_are_named_with_the_nearest() -> None:
         MASKS.make("causal & windw(3)", "model.attention.mask")
     assert str(error.value).startswith("model.attention.mask: unknown 'windw' (did you mean 'window'?); masks are: ")
     assert "causal" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "text", ["causal", "window(3)", "(causal & window(3, ahead=1)) | ~(global_tokens(2) | tiles((2, 3), columns=6))"]
+)
+def test_masks_are_spelled_as_a_config_has_them(text: str) -> None:
+    mask = MASKS.make(text)
+    assert MASKS.make(mask.spelled()) == mask
+    assert (Causal() & Window(3)).spelled() == "(causal & window(size=3))"
+
+
+def test_a_mask_with_tensors_is_not_spelled() -> None:
+    with pytest.raises(ConfigError, match="mask: padding holds a tensor, so it comes with the batch"):
+        (Causal() & Padding(torch.tensor([3]))).spelled()

@@ -179,3 +179,20 @@ def test_every_tree_survives_toml_and_json(run: Run, tmp_path_factory: pytest.Te
 def test_infinity_survives(tmp_path: Path) -> None:
     run = Run(model=Model(layers=1, dropout=math.inf))
     assert read(config.to_toml(run), tmp_path) == run
+
+
+@dataclass(frozen=True)
+class Renamed:
+    """Once its settings were called otherwise."""
+
+    width: int = 1
+
+    @classmethod
+    def migrate(cls, table: Mapping[str, Any]) -> Mapping[str, Any]:
+        return {"width" if name == "size" else name: value for name, value in table.items()}
+
+
+def test_older_words_are_understood() -> None:
+    assert config.from_dict({"size": 3}, Renamed) == Renamed(3)
+    with pytest.raises(ConfigError, match="unknown 'seize'"):
+        config.from_dict({"seize": 3}, Renamed)

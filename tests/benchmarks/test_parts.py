@@ -78,7 +78,7 @@ def test_a_model_that_others_cannot_have_is_told_apart(design):
     from weights import obstacle
 
     assert obstacle(design) is None
-    assert "norm" in obstacle(Transformer(norm="after"))
+    assert "norm" in obstacle(Transformer(norm_place="after"))
 
 
 def test_a_contestant_answers_and_says_why_it_stopped(tmp_path, monkeypatch):

@@ -66,7 +66,7 @@ def trained() -> tuple[Transformer, Subwords, Model]:
     torch.manual_seed(1)
     known = learn_subwords([text for pair in TOY for text in pair], SubwordSettings(kind="word", size=100))
     design = Transformer(
-        **SMALL | {"width": 32, "feedforward": 64, "encoder_layers": 1, "decoder_layers": 2}, norm="before"
+        **SMALL | {"width": 32, "feedforward": 64, "encoder_layers": 1, "decoder_layers": 2}, norm_place="before"
     )
     model = design.build(dict.fromkeys(design.needs, len(known)))
     sides = [[np.array([*ids, EOS]) for ids in known.encode_batch(list(side))] for side in zip(*TOY, strict=True)]

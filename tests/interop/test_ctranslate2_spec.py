@@ -26,7 +26,7 @@ from tests.interop.examples import SMALL, write
 TEXTS = list(dict.fromkeys(LINES))
 EXPRESSIBLE = {
     "pre-norm": {},
-    "post-norm": {"norm": "after", "activation": "gelu"},
+    "post-norm": {"norm_place": "after", "activation": "gelu"},
     "separate": {"tie": "none", "activation": "gelu_tanh"},
     "tied target": {"tie": "target", "activation": "silu"},
     "shared key heads": {"key_heads": 2, "activation": "tanh"},

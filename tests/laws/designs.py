@@ -34,14 +34,32 @@ _FED: dict[str, dict[str, Any]] = {
     f"{query}, {context}, {feeding}": {"width": 12, "query": query, "context": context, "feeding": feeding}
     for query, context, feeding in product(["previous", "current"], ["step", "output", "both"], ["nothing", "output"])
 }
+_LAYERS: dict[str, dict[str, Any]] = {
+    "after": {"norm_place": "after"},
+    "root mean square, gated": {"norm": "rms", "feed": {"name": "gated", "activation": "silu"}, "positions": "rotary"},
+    "experts": {"feed": {"name": "experts", "count": 3, "chosen": 2}},
+    "one expert": {"feed": {"name": "experts", "count": 2, "chosen": 1, "expert": "gated"}, "norm_place": "after"},
+    "window": {"mask": "window(2)"},
+    "causal window": {"mask": "causal & window(2)", "positions": "alibi"},
+    "big bird": {"mask": "window(2) | global_tokens(1) | random_blocks(2, 1, 12)"},
+    "linear": {"score": "kernel", "normalizer": "ratio", "positions": "sinusoidal", "memory": "recurrent"},
+    "short memory": {"memory": "rolling(2)", "score": "kernel", "normalizer": "ratio"},
+    "convolution": {"mixer": {"name": "convolution", "width": 3, "dilation": 2}},
+    "growing convolution": {
+        "mixer": {"name": "convolution", "growth": 2, "kernel": "separable", "gate": "tanh"}, "positions": None,
+    },
+    "recurrent": {"mixer": "recurrent", "positions": None},
+    "lstm": {"mixer": {"name": "recurrent", "cell": "lstm"}, "norm_place": "after"},
+    "deep": {"norm_place": "after", "residual_scale": "deepnorm"},
+    "scaled": {"residual_scale": 0.7, "norm": "rms"},
+}  # fmt: skip
+"""settings of a layer, tried in every model that has them"""
 VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
     "gpt": {
-        "after": {"norm": "after"},
+        **_LAYERS,
         "untied": {"tie": "none", "feedforward": 24, "activation": "relu"},
         "no positions": {"positions": None},
         "shared keys": {"heads": 4, "key_heads": 1},
-        "short memory": {"memory": "rolling(2)"},
-        "linear": {"score": "kernel", "normalizer": "ratio", "positions": "sinusoidal", "memory": "recurrent"},
     },
     "rnn_lm": {
         "elman": {"cell": "elman"},
@@ -69,7 +87,9 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
         "tied": {"tie": "all"},
     },
     "transformer": {
-        "after": {"norm": "after"},
+        **_LAYERS,
+        "compressed": {"memory": "compressed(3)"},
+        "latent": {"memory": {"name": "latent", "slots": 2}, "norm": "rms"},
         "untied": {"tie": "none", "activation": "gelu"},
         "every layer": {"positions": Sinusoidal(layers="every")},
         "side by side": {"positions": Sinusoidal(join="concatenate", width=4), "tie": "none"},

@@ -67,7 +67,7 @@ def test_where_widths_differ_the_residual_is_projected(place: str) -> None:
 @pytest.mark.parametrize("feed", FEEDS.names)
 @pytest.mark.parametrize("residual", [Residual(), Residual(norm="rms", place="after", scale=1.5)])
 def test_step_by_step_with_rows_that_share_a_source(mixer: str, feed: str, residual: Residual) -> None:
-    mixing = PARTS["mixer"] if mixer == "attention" else MIXERS.make(mixer).causal()
+    mixing = MIXERS.make(mixer).causal()
     block = Block(8, mixer=mixing, feed=FEEDS.make(feed), cross=Attention(heads=2), residual=residual).double()
     x, source = double(6, 4, 8), double(2, 5, 8)
     keep = torch.arange(5) < torch.tensor([[5], [2]])

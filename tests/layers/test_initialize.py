@@ -2,7 +2,10 @@ import pytest
 import torch
 from torch import nn
 
-from regard.layers.initialize import normal, xavier
+from regard.attention.multihead import Attention
+from regard.layers.block import Block
+from regard.layers.feeds.experts import Experts
+from regard.layers.initialize import normal, shrink, xavier
 
 
 def test_xavier_bounds_and_zero_biases() -> None:
@@ -21,8 +24,6 @@ def test_convolutions_start_like_linear_maps() -> None:
     bound = (6 / (3 * 150)) ** 0.5
     assert 0.99 * bound < taps.weight.abs().max() <= bound
     assert not taps.bias.any()
-    normal(taps, 0.02)
-    assert taps.weight.std().item() == pytest.approx(0.02, rel=0.05)
 
 
 def test_normal_makes_the_ends_of_branches_smaller() -> None:
@@ -31,3 +32,16 @@ def test_normal_makes_the_ends_of_branches_smaller() -> None:
     assert module["inner"].weight.std().item() == pytest.approx(0.02, rel=0.05)
     assert module["outer"].weight.std().item() == pytest.approx(0.01, rel=0.05)
     assert not module["outer"].bias.any()
+
+
+def test_only_feeds_values_and_outputs_are_shrunk() -> None:
+    torch.manual_seed(2)
+    block = Block(8, mixer=Attention(heads=2), feed=Experts(2, 1), cross=Attention(heads=2))
+    before = {name: weight.clone() for name, weight in block.state_dict().items()}
+    shrink(block, 0.5)
+    for name, weight in block.state_dict().items():
+        whole = name.endswith((".inner.weight", ".outer.weight", "output.weight"))
+        shrunk = weight.shape[0] if whole else 8 if name.endswith(("joint.weight", "source.weight")) else 0
+        kept = weight.shape[0] - shrunk if weight.dim() else 0
+        assert torch.equal(weight[:kept], before[name][:kept])
+        assert torch.equal(weight[kept:], before[name][kept:] * 0.5)

@@ -51,7 +51,7 @@ def test_presets_can_be_changed_also_inside() -> None:
 @pytest.mark.parametrize(
     ("kind", "setting", "complaint"),
     [
-        (Transformer, {"norm": "befor"}, r"transformer\.norm: unknown 'befor' \(did you mean 'before'\?\)"),
+        (Transformer, {"norm_place": "befor"}, r"transformer\.norm_place: unknown 'befor' \(did you mean 'before'\?\)"),
         (Transformer, {"positions": "rotori"}, r"transformer\.positions: unknown 'rotori'"),
         (Transformer, {"attention_dropout": 1.0}, "transformer: attention_dropout must be"),
         (Transformer, {"encoder_layers": 0}, "transformer: encoder_layers must be at least 1"),

@@ -56,7 +56,7 @@ def shaken(model: nn.Module) -> None:
 @pytest.mark.filterwarnings("ignore:enable_nested_tensor")
 @pytest.mark.parametrize("norm", ["before", "after"])
 def test_against_torch(norm: str) -> None:
-    model = Transformer(**SMALL, norm=norm).build(writers.SIZES).double().eval()
+    model = Transformer(**SMALL, norm_place=norm).build(writers.SIZES).double().eval()
     shaken(model)
     theirs = torch_transformer(model, norm)
     table = model.target.table.weight

@@ -21,7 +21,7 @@ class Compressed(MixedMemory):
     """`slots` blended pairs in place of up to `length` written ones."""
 
     slots: int
-    length: int
+    length: int = 1024
 
     def __post_init__(self) -> None:
         check_at_least("compressed", 1, slots=self.slots, length=self.length)

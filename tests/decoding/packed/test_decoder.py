@@ -43,7 +43,7 @@ def start(model: Any, source: torch.Tensor) -> Any:
 
 PACKABLE = {
     "as it comes": transformer,
-    "norm after": lambda: transformer(norm="after", activation="gelu", tie="none"),
+    "norm after": lambda: transformer(norm_place="after", activation="gelu", tie="none"),
     "learned positions": lambda: transformer(positions="learned(40)"),
     "no positions, plain dot": lambda: transformer(positions=None, score="dot"),
     "scaled": lambda: transformer(score="scaled_dot(0.2)"),

@@ -1,0 +1,214 @@
+"""What models of layers have in common: the settings of a layer, and how layers are put together from them.
+
+BigBird, Longformer, Linformer and Performer are settings here, and not models of their own:
+
+    mask = "window(64) | global_tokens(2)"           Longformer; with random_blocks, BigBird
+    memory = "compressed(64)"                        Linformer
+    score = "kernel", normalizer = "ratio"           linear attention; with features = "exponential", Performer
+    mixer = { name = "convolution", growth = 2 }     no self-attention at all
+    norm = "rms", feed = { name = "gated", activation = "silu" }, positions = "rotary"          as in LLaMA
+    feed = { name = "experts", count = 8, chosen = 2 }                                          as in Mixtral
+    norm_place = "after", residual_scale = "deepnorm"                                           as in DeepNet
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal, get_args
+
+import torch
+
+from regard.attention.mask import MASKS, Mask
+from regard.attention.masks.causal import Causal
+from regard.attention.memories.growing import Growing
+from regard.attention.memory import MEMORIES, Memory, MixedMemory
+from regard.attention.multihead import Attention
+from regard.attention.normalizer import NORMALIZERS
+from regard.attention.position import POSITIONS, Position
+from regard.attention.score import SCORES
+from regard.base.errors import CombinationError, ConfigError
+from regard.layers.activation import Activation
+from regard.layers.block import Block
+from regard.layers.dropout import check_share
+from regard.layers.embedding import split_positions
+from regard.layers.feed import FEEDS
+from regard.layers.initialize import shrink
+from regard.layers.mixer import MIXERS, Mixer, View
+from regard.layers.mixers.self_attention import SelfAttention
+from regard.layers.residual import Depth, Norm, Place, Residual
+from regard.layers.stack import Stack
+from regard.models.model import Design
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layered(Design):
+    """The settings of every model that is made of layers."""
+
+    width: int = 512
+    """of the vectors between layers"""
+    heads: int = 8
+    key_heads: int | None = None
+    """key and value heads, each shared by several query heads; as many as heads unless set"""
+    mixer: Annotated[Any, MIXERS] = "self_attention"
+    """what lets positions see each other; in a decoder it sees the past alone"""
+    mask: Annotated[Any, MASKS] = None
+    """who may look at whom in self-attention, beside the padding mask; in a decoder `causal &` this, so that
+    `window(128)` reaches to both sides in an encoder and back in a decoder. Attention to a source sees all of it."""
+    memory: str | dict[str, Any] = "growing"
+    """how self-attention keeps what it reads. A decoder goes step by step: growing (the KV cache), rolling or
+    recurrent; an encoder has the whole text: compressed or latent. Where the one cannot serve, growing does."""
+    score: Annotated[Any, SCORES] = "scaled_dot"
+    normalizer: Annotated[Any, NORMALIZERS] = "softmax"
+    positions: Annotated[Any, POSITIONS] = "sinusoidal"
+    """None: the order is not seen, save through the causal mask"""
+    feed: Annotated[Any, FEEDS] = "plain"
+    """what works at each position by itself; what it leaves open are the next two settings and its dropout"""
+    feedforward: int | None = None
+    """the width inside the feed-forward; four times `width` unless set"""
+    activation: Activation = "relu"
+    norm: Norm = "layer"
+    norm_place: Place = "before"
+    """where the layers normalize: before each branch, or after it as in the first Transformer (pre-norm, post-norm);
+    older files say `norm = "before"` or `"after"`, which is read as this"""
+    residual_scale: float | Literal["deepnorm"] = 1.0
+    """what the residual stream is multiplied with before a branch is added; deepnorm: as follows from the layers"""
+    dropout: float = 0.1
+    """of embeddings and of each branch"""
+    attention_dropout: float = 0.0
+    feedforward_dropout: float = 0.0
+    stochastic_depth: float = 0.0
+    """the share of sequences for which the last layer's branches are left out in training; it rises from layer to
+    layer"""
+
+    views: ClassVar[tuple[View, ...]] = ("both", "past")
+    """whether the model has an encoder, which sees both sides, a decoder, which sees the past, or both of them"""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_share(f"{self.where}: stochastic_depth", self.stochastic_depth)
+        if not isinstance(self.residual_scale, str):
+            Residual(scale=self.residual_scale)
+
+    @classmethod
+    def migrate(cls, table: Mapping[str, Any]) -> Mapping[str, Any]:
+        if table.get("norm") not in get_args(Place):
+            return table
+        return {name: value for name, value in table.items() if name != "norm"} | {"norm_place": table["norm"]}
+
+    def attention(self, **changes: Any) -> Attention:
+        """The attention of each layer, without mask and positions unless they are given."""
+        return Attention(
+            heads=self.heads,
+            key_heads=self.key_heads,
+            score=self.score,
+            normalizer=self.normalizer,
+            dropout=self.attention_dropout,
+            **changes,
+        )
+
+    def stack(self, layers: int, view: View, depth: Depth, *, reads: bool = False) -> Stack:
+        """So many layers, of an encoder (which views both sides) or a decoder (the past), which may read a source.
+
+        `depth` is what DeepNorm prescribes for them.
+        """
+        deep = self.residual_scale == "deepnorm"
+        if deep and self.norm_place == "before":
+            raise ConfigError(
+                f"{self.where}.residual_scale: deepnorm is for layers that are normalized after their branches; "
+                "set norm_place = 'after', or residual_scale = 1.0"
+            )
+        _, positions = split_positions(self.positions, f"{self.where}.positions")
+        mixer = self._mixer(view, positions)
+        scale = depth.scale if isinstance(self.residual_scale, str) else self.residual_scale
+        feed = self.feed.filled(hidden=self.feedforward, activation=self.activation, dropout=self.feedforward_dropout)
+
+        def block(at: int) -> Block:
+            residual = Residual(
+                norm=self.norm,
+                place=self.norm_place,
+                scale=scale,
+                dropout=self.dropout,
+                skip=self.stochastic_depth * (at + 1) / layers,
+            )
+            mixing = mixer.in_layer(at) if isinstance(mixer, Mixer) else mixer
+            cross = self.attention() if reads else None
+            made = Block(self.width, mixer=mixing, cross=cross, feed=feed, residual=residual)
+            if deep:
+                shrink(made, depth.gain)
+            return made
+
+        stack = Stack.of(layers, block)
+        self._try(stack.blocks[0], view)
+        return stack
+
+    def pairs(self, length: float) -> float:
+        """How often a query multiplies in one layer's self-attention that sees so many keys: logits and reading."""
+        return 2 * self.width * length if isinstance(self.mixer, SelfAttention) else 0.0
+
+    def _mixer(self, view: View, positions: Position | None) -> Attention | Mixer:
+        chosen: Mixer = self.mixer if view == "both" else self.mixer.causal()
+        if isinstance(chosen, SelfAttention):
+            mask = after_causality(self.mask) if chosen.view == "past" else self.mask
+            return self.attention(positions=positions, mask=mask, memory=self._memory(view))
+        self._check_no_attention(positions)
+        return chosen
+
+    def _memory(self, view: View) -> Memory | str:
+        """The memory of an encoder's or a decoder's self-attention: the chosen one where it can serve, else growing."""
+        chosen = MEMORIES.make(self.memory, f"{self.where}.memory")
+        name = type(chosen).__name__.lower()
+        if isinstance(chosen, MixedMemory) and "both" not in self.views:
+            raise ConfigError(
+                f"{self.where}.memory: {name} blends all positions, so a decoder cannot go step by step with it; "
+                "use growing, rolling or recurrent"
+            )
+        if not isinstance(chosen, MixedMemory | Growing) and "past" not in self.views:
+            raise ConfigError(
+                f"{self.where}.memory: {name} holds what was before a position, but this model reads whole texts; "
+                "use growing, compressed or latent"
+            )
+        return chosen if isinstance(chosen, MixedMemory) == (view == "both") else "growing"
+
+    def _check_no_attention(self, positions: Position | None) -> None:
+        """What only self-attention has was not chosen together with another mixer."""
+        name, usual = type(self.mixer).__name__.lower(), type(self)()
+        idle = ["mask", "memory"]
+        if self.views == ("past",) or self.views == ("both",):  # no attention to a source either
+            idle += ["score", "normalizer", "key_heads", "attention_dropout"]
+        for setting in idle:
+            if getattr(self, setting) != getattr(usual, setting):
+                raise ConfigError(
+                    f"{self.where}.{setting}: it is a part of attention, but mixer is {name}; "
+                    f"leave {setting} out, or use mixer = 'self_attention'"
+                )
+        if positions is not None:
+            kind = type(positions).__name__.lower()
+            raise ConfigError(
+                f"{self.where}.positions: {kind} acts inside self-attention, but mixer is {name}; "
+                "use sinusoidal, learned or none"
+            )
+
+    def _try(self, block: Block, view: View) -> None:
+        """Let a layer read two positions, so that parts that do not combine say so now and not in training."""
+        weight = next(block.parameters())
+        if weight.is_meta:
+            return
+        x = weight.new_zeros(1, 2, self.width)
+        keep = torch.ones(1, 1, 1, 2, dtype=torch.bool, device=x.device) if view == "both" else None
+        block.eval()
+        try:
+            with torch.no_grad():
+                block(x, keep=keep, source=x)
+                if view == "past":
+                    source = None if block.cross is None else block.cross.remember(x)
+                    block.advance(x[:, :1], block.mixer.start(), source)
+        except CombinationError as error:
+            raise ConfigError(f"{self.where}: {error}") from error
+        finally:
+            block.train()
+
+
+def after_causality(mask: Mask | None) -> Mask:
+    """The mask of a decoder: what the mask allows, and nothing that comes later."""
+    if mask is None:
+        return Causal()
+    return mask if any(part.causal for part in mask.conjuncts()) else Causal() & mask
