@@ -105,9 +105,9 @@ def test_a_decoder_layer_without_a_source_is_not_usual() -> None:
 
 @pytest.mark.parametrize("norm", ["before", "after"])
 def test_usual_models_are_packed(norm: str) -> None:
-    assert packable(transformer(norm=norm))
+    assert packable(transformer(norm_place=norm))
     assert packable(transformer(positions="learned(9)", score="dot", tie="none"))
-    assert packable(Gpt(layers=2, norm=norm, **SMALL).build({"text": 30}).eval())
+    assert packable(Gpt(layers=2, norm_place=norm, **SMALL).build({"text": 30}).eval())
 
 
 def test_shared_key_heads_are_usual_but_not_packed() -> None:
