@@ -48,10 +48,10 @@ def serve(
     _check_installed()
     from regard.apps.server.app import make_app
     from regard.apps.server.batcher import BatchWindow
+    from regard.apps.server.guard import Sites
     from regard.apps.server.limits import Keys, Limits
     from regard.apps.server.live import Server, address_of, affordable_connections, bind, serve_on
     from regard.apps.server.service import make_service
-    from regard.apps.server.sites import Sites
     from regard.base.allocator import keep_memory
 
     keep_memory()

@@ -1,10 +1,12 @@
-"""The application, put together: calls, page, description, and the guard around them."""
+"""The application, put together: calls, page, their OpenAPI description, and the guard around them."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from functools import cache
-from typing import Any
+from html import escape
+from typing import Any, NamedTuple, NoReturn, get_type_hints
 
+import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
@@ -13,13 +15,42 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
-from regard.apps.server.answers import Refusal, answer
-from regard.apps.server.calls import Calls
-from regard.apps.server.guard import Guard, refusal_of
-from regard.apps.server.openapi import Operation, as_page, describe
+from regard.apps.server.calls import FORMATS, Calls
+from regard.apps.server.engines import Engines
+from regard.apps.server.guard import Guard, Sites, refusal_of
+from regard.apps.server.messages import ErrorAnswer, Refusal, answer
 from regard.apps.server.service import Service
-from regard.apps.server.sites import Sites
 from regard.inspection.page.assets import File, asset, index
+
+_FORMS = ("application/json", "application/x-www-form-urlencoded")
+_PLACE = "#/components/schemas/"
+_WHY = {
+    400: "The request cannot be understood, or asks for a language that is not served",
+    403: "The API key is missing or wrong, or a page of another site asks",
+    408: "The request did not arrive in time",
+    413: "The request is too large",
+    429: "Too many requests are waiting, or came from this client, or wrong API keys",
+    503: "The server is overloaded or shutting down",
+    504: "There was no answer in time",
+}
+
+
+class Operation(NamedTuple):
+    """A call at its address; the annotations of the function say what it takes and gives."""
+
+    method: str
+    path: str
+    run: Callable[..., Awaitable[Any]]
+
+    @property
+    def takes(self) -> Any:
+        """The message in its body, or None."""
+        return get_type_hints(self.run, include_extras=True).get("call")
+
+    @property
+    def gives(self) -> Any:
+        """The message that it answers with, or NoReturn where it always refuses."""
+        return get_type_hints(self.run, include_extras=True)["return"]
 
 
 def make_app(service: Service, sites: Sites | None = None) -> Starlette:
@@ -97,3 +128,63 @@ def _file(found: File | None) -> Response:
     if found is None:
         raise Refusal(404, "There is no such file")
     return Response(found.content, media_type=found.media_type, headers={"Cache-Control": "no-cache"})
+
+
+def describe(operations: Sequence[Operation], engines: Engines) -> dict[str, Any]:
+    """The description of all calls, with the languages that are served."""
+    kinds = {kind for one in operations for kind in (one.takes, one.gives)} - {None, NoReturn} | {ErrorAnswer}
+    found, components = msgspec.json.schema_components(kinds, ref_template=_PLACE + "{name}")
+    schemas = dict(zip(kinds, found, strict=True))
+    for component in components.values():
+        fields = component["properties"]
+        if "description" in fields.get("source", ()):
+            fields["source"] |= {"enum": ["auto", *engines.sources]}
+            fields["target"] |= {"enum": engines.targets}
+        if "format" in fields:
+            fields["format"] |= {"anyOf": [{"enum": FORMATS}, {"type": "null"}]}
+    paths = {one.path: {one.method.lower(): _operation(one, schemas)} for one in operations}
+    info = {"title": "Regard", "version": "1"}
+    return {"openapi": "3.1.0", "info": info, "paths": paths, "components": {"schemas": components}}
+
+
+def _operation(call: Operation, schemas: dict[Any, Any]) -> dict[str, Any]:
+    refusals = list(_WHY) if call.takes else [400] if call.gives is NoReturn else [503]
+    responses = {str(status): _content(_WHY[status], schemas[ErrorAnswer]) for status in refusals}
+    if call.gives is not NoReturn:
+        responses["200"] = _content("Done", schemas[call.gives])
+    told = {"summary": call.run.__doc__, "operationId": call.run.__name__, "responses": responses}
+    if call.takes:
+        told["requestBody"] = {"required": True} | _content("", schemas[call.takes], _FORMS)
+    return told
+
+
+def _content(description: str, schema: Any, forms: Sequence[str] = _FORMS[:1]) -> dict[str, Any]:
+    return {"description": description, "content": {form: {"schema": schema} for form in forms}}
+
+
+def as_page(description: dict[str, Any]) -> str:
+    """The description as HTML that needs nothing else."""
+    rows = [
+        f"<tr><td><code>{method.upper()} {escape(path)}</code></td><td>{escape(call['summary'])}</td>"
+        f"<td>{_fields(description, call)}</td></tr>"
+        for path, methods in description["paths"].items()
+        for method, call in methods.items()
+    ]
+    title = escape(description["info"]["title"])
+    return (
+        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
+        f'<meta name="viewport" content="width=device-width"><link rel="stylesheet" href="assets/look.css">'
+        f'<h1>{title}</h1><p>All of it, for programs: <a href="openapi.json">openapi.json</a></p>'
+        f"<table><thead><tr><th>call</th><th>what it does</th><th>fields, as JSON or a form</th></tr></thead>"
+        f"<tbody>{''.join(rows)}</tbody></table></html>"
+    )
+
+
+def _fields(description: dict[str, Any], call: dict[str, Any]) -> str:
+    if "requestBody" not in call:
+        return ""
+    name = call["requestBody"]["content"][_FORMS[0]]["schema"]["$ref"].removeprefix(_PLACE)
+    schema = description["components"]["schemas"][name]
+    marks = {name: "" if name in schema["required"] else " (optional)" for name in schema["properties"]}
+    told = {name: escape(own["description"]) for name, own in schema["properties"].items()}
+    return f"<ul>{''.join(f'<li><code>{name}</code>{marks[name]}: {told[name]}</li>' for name in told)}</ul>"

@@ -14,7 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
-from regard.apps.server.answers import Refusal
+from regard.apps.server.messages import Refusal
 from regard.apps.server.metrics import Metrics
 
 

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import Any, NoReturn, cast
 
 from regard.apps.server import detection
-from regard.apps.server.answers import Refusal
 from regard.apps.server.engines import Aligning, Engine, Explaining, Question, Translating, language_name
 from regard.apps.server.messages import (
     Align,
@@ -16,6 +15,7 @@ from regard.apps.server.messages import (
     Health,
     Language,
     LinkedWords,
+    Refusal,
     Translate,
     Translations,
     WordLink,

@@ -1,9 +1,10 @@
 """Who may ask, how much and how often, so that no client can use up what the others need."""
 
+import asyncio
 import hashlib
 import math
 import time
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from ipaddress import IPv6Address, IPv6Network
@@ -11,11 +12,12 @@ from pathlib import Path
 
 from starlette.requests import Request
 
-from regard.apps.server.answers import Refusal
+from regard.apps.server.messages import Refusal
 from regard.base.errors import UsageError, check_at_least
 
 _CLIENTS = 10_000  # whose rates are remembered
 _GUESSES = 10  # wrong keys a minute
+_DISCARDED = 16  # times the limit of a body: a client that is still sending does not read its answer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,6 +83,44 @@ class Rates:
                 self._buckets.popitem(last=False)
 
 
+class Bodies:
+    """The bodies of requests, as they arrive.
+
+    Clients who begin many and finish none must not keep the others out: past its limit, a client's newest body takes
+    the place of its oldest, and past half of all requests, of the oldest of the client that has most.
+    """
+
+    def __init__(self, limits: Limits) -> None:
+        self._limits = limits
+        self._arriving: dict[asyncio.Timeout, str] = {}
+
+    async def receive(self, request: Request) -> bytes:
+        """The body of a request: so many bytes, in so much time."""
+        pushed_out = False
+        try:
+            async with asyncio.timeout(self._limits.body_seconds) as waiting:
+                self._arriving[waiting] = client_of(request)
+                self._make_room(client_of(request))
+                try:
+                    return await _read(request, self._limits.body_bytes)
+                finally:
+                    pushed_out = self._arriving.pop(waiting, None) is None
+        except TimeoutError as error:
+            late = f"The body did not arrive within {self._limits.body_seconds:g} seconds"
+            crowd = "The body was still arriving when others needed its place; send it again"
+            raise Refusal(408, crowd if pushed_out else late, close=True) from error
+
+    def _make_room(self, client: str) -> None:
+        counts = Counter(self._arriving.values())
+        if counts[client] <= self._limits.bodies:
+            if len(self._arriving) <= max(1, self._limits.requests // 2):
+                return
+            [(client, _)] = counts.most_common(1)
+        oldest = next(waiting for waiting, other in self._arriving.items() if other == client)
+        del self._arriving[oldest]
+        oldest.reschedule(0)
+
+
 class Keys:
     """The API keys that open the server; without any, everybody may ask. Only their hashes are kept in memory.
 
@@ -135,3 +175,16 @@ def client_of(request: Request) -> str:
 
 def _hash(key: str) -> str:
     return hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+async def _read(request: Request, most: int) -> bytes:
+    body, size = bytearray(), 0
+    async for chunk in request.stream():
+        size += len(chunk)
+        if size > _DISCARDED * most:
+            break
+        if size <= most:
+            body += chunk
+    if size > most:
+        raise Refusal(413, f"The body has more than the {most} bytes that are allowed", close=True)
+    return bytes(body)

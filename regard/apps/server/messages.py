@@ -1,12 +1,22 @@
-"""What clients ask and what they are answered: the fields of each call, which are also its OpenAPI description."""
+"""What clients ask and what they are answered: the fields of each call, which are also its OpenAPI description.
 
+A call is read from JSON or from a form. A refusal is told as LibreTranslate does it: {"error": "one sentence"}.
+"""
+
+import json
+from collections.abc import AsyncIterator, Mapping
 from typing import Annotated, Any, NotRequired, TypedDict, TypeVar
+from urllib.parse import parse_qsl
 
 import msgspec
 from msgspec import Meta, Struct
+from starlette.formparsers import MultiPartException, MultiPartParser
+from starlette.requests import Request
+from starlette.responses import Response
 
 _Call = TypeVar("_Call", bound=Struct)
 _LISTS = ("q", "translation")  # the fields that a form may give several times, as a list
+_MOST_FIELDS = 1_000
 
 Code = Annotated[str, Meta(description="A language code, as GET /languages lists them", examples=["en"])]
 Source = Annotated[str, Meta(description="A language code, or auto", examples=["en"])]
@@ -124,6 +134,40 @@ class ErrorAnswer(TypedDict):
     error: str
 
 
+def answer(content: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """The content as JSON. A lone half of a surrogate pair, which UTF-8 cannot write, becomes U+FFFD."""
+    try:
+        body = msgspec.json.encode(content)
+    except UnicodeEncodeError:
+        text = json.dumps(content, ensure_ascii=False)
+        body = text.encode("utf-8", "surrogatepass").decode("utf-8", "replace").encode()
+    return Response(body, status, headers, media_type="application/json")
+
+
+class Refusal(Exception):
+    """A request that is not served. `retry_after` are the seconds after which it may be tried again."""
+
+    def __init__(self, status: int, message: str, *, retry_after: int | None = None, close: bool = False) -> None:
+        super().__init__(message)
+        self.status, self.message, self.retry_after, self.close = status, message, retry_after, close
+
+    def response(self) -> Response:
+        """The refusal as the client gets it; `close` ends the connection, whose rest is not read."""
+        headers = {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
+        return answer({"error": self.message}, self.status, headers | ({"Connection": "close"} if self.close else {}))
+
+
+async def read_call(request: Request, body: bytes, kind: type[_Call]) -> _Call:
+    """The call that a request with this body makes."""
+    try:
+        media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if media == "application/json" or media.endswith("+json"):
+            return from_json(body, kind)
+        return from_form(await _fields(request, media, body), kind)
+    except ValueError as error:
+        raise Refusal(400, f"Invalid request: {error}") from error
+
+
 def from_json(body: bytes, kind: type[_Call]) -> _Call:
     """The call in a JSON body, or a ValueError that says what is wrong with it."""
     try:
@@ -160,3 +204,37 @@ def _sentence(error: msgspec.MsgspecError) -> str:
     if message.startswith("Object missing required field"):
         return f"missing {message.split('`')[1]} parameter"
     return message.replace("`", "'").replace(" - at '$.", " in '").replace("'$", "'the body")
+
+
+async def _fields(request: Request, media: str, body: bytes) -> list[tuple[str, str]]:
+    """The fields of the address and of the body."""
+    fields = _decoded(request.scope["query_string"])
+    if media == "multipart/form-data":
+        return fields + await _multipart(request, body)
+    if media == "application/x-www-form-urlencoded":
+        return fields + _decoded(body)
+    if body:
+        raise ValueError("the Content-Type must be application/json, or that of a form")
+    return fields
+
+
+def _decoded(form: bytes) -> list[tuple[str, str]]:
+    try:
+        return parse_qsl(form.decode(), keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS)
+    except UnicodeDecodeError as error:
+        raise ValueError("the form is not UTF-8") from error
+
+
+async def _multipart(request: Request, body: bytes) -> list[tuple[str, str]]:
+    async def whole() -> AsyncIterator[bytes]:
+        yield body
+        yield b""
+
+    size = max(1, len(body))
+    parser = MultiPartParser(request.headers, whole(), max_files=0, max_fields=_MOST_FIELDS, max_part_size=size)  # type: ignore[arg-type]
+    try:
+        form = await parser.parse()
+    except (MultiPartException, KeyError, UnicodeDecodeError, LookupError) as error:
+        message = getattr(error, "message", None) or "it has no boundary, or is not UTF-8"
+        raise ValueError(f"the multipart form cannot be read: {message}") from error
+    return [(name, value) for name, value in form.multi_items() if isinstance(value, str)]

@@ -10,12 +10,10 @@ from typing import Any, TypeVar
 import torch
 from starlette.requests import Request
 
-from regard.apps.server.answers import Refusal
 from regard.apps.server.batcher import Batcher, BatchWindow, Work
-from regard.apps.server.body import Bodies
 from regard.apps.server.engines import Engine, Engines, load_engines
-from regard.apps.server.limits import Keys, Limits, Rates
-from regard.apps.server.messages import Keyed
+from regard.apps.server.limits import Bodies, Keys, Limits, Rates
+from regard.apps.server.messages import Keyed, Refusal, read_call
 from regard.apps.server.metrics import Metrics
 from regard.base.errors import unknown
 
@@ -44,7 +42,7 @@ class Service:
 
     async def serve(self, request: Request, kind: type[Asked], run: Callable[[Asked], Awaitable[_Result]]) -> _Result:
         """What comes of the call of a request, from somebody who may ask."""
-        call = await self._bodies.read_call(request, kind)
+        call = await read_call(request, await self._bodies.receive(request), kind)
         self._rates.count(self.keys.check(request, call.api_key))
         return await self.while_wanted(request, run(call))
 

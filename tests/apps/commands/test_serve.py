@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from regard.apps.server import live
+from regard.apps.server.guard import Sites
 from regard.apps.server.service import Service
-from regard.apps.server.sites import Sites
 from tests.apps.running import Run
 
 

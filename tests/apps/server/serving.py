@@ -2,22 +2,24 @@
 
 import asyncio
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
 import httpx
 import torch
+from starlette.requests import Request
 
 from regard.apps.server.app import make_app
 from regard.apps.server.batcher import Batcher, BatchWindow
 from regard.apps.server.engines import Engine, Engines
-from regard.apps.server.limits import Keys, Limits
+from regard.apps.server.guard import Sites
+from regard.apps.server.limits import Bodies, Keys, Limits
 from regard.apps.server.live import Server, bind
+from regard.apps.server.messages import Translate, read_call
 from regard.apps.server.metrics import Metrics
 from regard.apps.server.service import Service
-from regard.apps.server.sites import Sites
 from regard.decoding.translator import Translation, Translator
 
 TEXTS = ["the dog sees the cat", "the house and the tree", "the cat finds water", "small dog hears big cat"]
@@ -88,3 +90,23 @@ def gated(engine: Engine) -> tuple[Engine, Gated]:
     """The engine behind a gate, which is closed."""
     translator = Gated(engine.translator)
     return Engine(engine.source, engine.target, translator), translator
+
+
+def read(
+    body: bytes | Iterable[bytes], media: str = "application/json", query: str = "", stalls: bool = False, **limits: Any
+) -> Translate:
+    """What is read of a body that comes in these chunks, and then maybe no further."""
+    chunks = iter([body] if isinstance(body, bytes) else body)
+
+    async def receive() -> dict[str, Any]:
+        chunk = next(chunks, None)
+        if chunk is None and stalls:
+            await asyncio.Event().wait()
+        return {"type": "http.request", "body": chunk or b"", "more_body": chunk is not None}
+
+    async def parsed(request: Request) -> Translate:
+        return await read_call(request, await Bodies(Limits(**limits)).receive(request), Translate)
+
+    headers = [(b"content-type", media.encode())] if media else []
+    scope = {"type": "http", "method": "POST", "path": "/", "headers": headers, "query_string": query.encode()}
+    return asyncio.run(parsed(Request(scope, receive)))

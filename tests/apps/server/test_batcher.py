@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from regard.apps.server.answers import Refusal
 from regard.apps.server.batcher import Batcher, BatchWindow
+from regard.apps.server.messages import Refusal
 from regard.apps.server.metrics import Metrics
 
 

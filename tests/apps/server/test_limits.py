@@ -1,14 +1,17 @@
 """Limits that can be kept: who may ask, and how often."""
 
+import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.requests import Request
 
 from regard.apps.server import limits
-from regard.apps.server.answers import Refusal
-from regard.apps.server.limits import Keys, Limits, Rates, client_of
+from regard.apps.server.limits import Bodies, Keys, Limits, Rates, client_of
+from regard.apps.server.messages import Refusal
 from regard.base.errors import ConfigError, UsageError
+from tests.apps.server.serving import read
 
 
 @pytest.mark.parametrize(
@@ -151,3 +154,77 @@ def test_an_address_is_a_client_and_so_is_a_network_of_the_newer_kind(address: s
 
 def test_a_client_without_an_address() -> None:
     assert client_of(Request({"type": "http", "headers": [], "client": None})) == ""
+
+
+def test_too_many_bytes_are_refused_even_where_no_length_was_told() -> None:
+    assert read(b'{"q": "a", "source": "en", "target": "de"}', body_bytes=100)
+    for chunks in ([b"x" * 101], [b"x"] * 101, (b"x" * 100 for _ in range(10**9))):
+        with pytest.raises(Refusal) as refused:
+            read(chunks, body_bytes=100)
+        assert (refused.value.status, refused.value.close) == (413, True)
+
+
+def test_a_body_that_stops_coming_is_given_up() -> None:
+    with pytest.raises(Refusal) as refused:
+        read([b'{"q":'], stalls=True, body_seconds=0.05)
+    assert (refused.value.status, refused.value.close) == (408, True)
+
+
+class Arriving:
+    """A request of some address, whose body comes when it is told to."""
+
+    def __init__(self, address: str) -> None:
+        self.rest = asyncio.Event()
+        self.request = Request({"type": "http", "headers": [], "client": (address, 1)}, self.receive)
+
+    async def receive(self) -> dict[str, Any]:
+        await self.rest.wait()
+        return {"type": "http.request", "body": b"all of it", "more_body": False}
+
+
+async def what_comes(bodies: Bodies, addresses: list[str]) -> list[Any]:
+    """Requests that come one after the other and then all end."""
+    requests = [Arriving(address) for address in addresses]
+    reading = []
+    for one in requests:
+        reading.append(asyncio.create_task(bodies.receive(one.request)))
+        await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    for one in requests:
+        one.rest.set()
+    found = await asyncio.gather(*reading, return_exceptions=True)
+    return [one.status if isinstance(one, Refusal) else one for one in found]
+
+
+@pytest.mark.parametrize(
+    ("addresses", "most", "pushed_out"),
+    [
+        ("aaaa", 100, [0, 1]),  # two of one client are enough
+        ("aabbcc", 100, []),
+        ("abaacab", 100, [0, 2]),
+        ("aabbcd", 8, [0, 2]),  # four of all, and who has most goes first
+        ("abcdef", 8, [0, 1]),
+    ],
+)
+def test_new_bodies_take_the_place_of_old_ones(addresses: str, most: int, pushed_out: list[int]) -> None:
+    bodies = Bodies(Limits(bodies=2, requests=most, body_seconds=600.0))
+    for _ in range(2):  # nothing is left behind
+        found = asyncio.run(what_comes(bodies, list(addresses)))
+        assert [at for at, one in enumerate(found) if one == 408] == pushed_out
+        assert set(found) <= {408, b"all of it"}
+
+
+def test_a_body_that_was_pushed_out_is_told_so() -> None:
+    async def push() -> None:
+        bodies = Bodies(Limits(bodies=1))
+        first = asyncio.create_task(bodies.receive(Arriving("a").request))
+        await asyncio.sleep(0)
+        second = asyncio.create_task(bodies.receive(Arriving("a").request))
+        try:
+            await first
+        finally:
+            second.cancel()
+
+    with pytest.raises(Refusal, match="others needed its place; send it again") as refused:
+        asyncio.run(push())
+    assert refused.value.close

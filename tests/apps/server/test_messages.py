@@ -1,12 +1,17 @@
-"""Calls as JSON and as forms."""
+"""Calls as JSON and as forms, in every way that clients send them; values and refusals as clients get them."""
 
 import json
+from typing import Any
+from urllib.parse import urlencode
 
+import httpx
 import pytest
 
-from regard.apps.server.messages import Translate, from_form, from_json
+from regard.apps.server.messages import Refusal, Translate, answer, from_form, from_json
+from tests.apps.server.serving import read
 
-CALL = {"q": "a", "source": "en", "target": "de"}
+CALL = {"q": "ä\nb", "source": "en", "target": "de"}
+FORM = "application/x-www-form-urlencoded"
 
 
 def test_the_same_call_as_json_and_as_a_form() -> None:
@@ -46,3 +51,75 @@ def test_a_form_that_is_no_call() -> None:
         from_form([("q", "a"), ("source", "en")], Translate)
     with pytest.raises(ValueError, match="alternatives"):
         from_form([*CALL.items(), ("alternatives", "many")], Translate)
+
+
+def multipart(fields: dict[str, Any]) -> tuple[bytes, str]:
+    """The body and the media type that an independent client makes."""
+    made = httpx.Request("POST", "http://x", files={name: (None, value) for name, value in fields.items()})
+    return made.read(), made.headers["content-type"]
+
+
+def test_json_forms_and_queries_say_the_same() -> None:
+    whole = json.dumps(CALL).encode()
+    found = [
+        read(whole),
+        read([whole[:5], b"", whole[5:]], "application/json; charset=utf-8"),
+        read(urlencode(CALL).encode(), FORM),
+        read(*multipart(CALL)),
+        read(b"", "", query=urlencode(CALL)),
+        read(urlencode({"q": CALL["q"]}).encode(), FORM, query="source=en&target=de"),
+    ]
+    assert {(one.q, one.source, one.target) for one in found} == {("ä\nb", "en", "de")}
+
+
+@pytest.mark.parametrize(
+    ("body", "media", "sentence"),
+    [
+        (b'{"q": "\xff"}', "application/json", "UTF-8|utf-8"),
+        (b"q=%ff&source=en&target=de", FORM, "not UTF-8"),
+        (b"q=\xff&source=en&target=de", FORM, "not UTF-8"),
+        (b"q=%ED%A0%80&source=en&target=de", FORM, "not UTF-8"),
+        (b"&a=1" * 2_000, FORM, "fields"),
+        (json.dumps(CALL).encode(), "text/plain", "Content-Type"),
+        (json.dumps(CALL).encode(), "", "Content-Type"),
+        (b"junk", "multipart/form-data", "multipart"),
+        (b"junk", "multipart/form-data; boundary=x", "multipart|missing"),
+        (b"", "", "missing q"),
+    ],
+)
+def test_what_cannot_be_read_is_refused(body: bytes, media: str, sentence: str) -> None:
+    with pytest.raises(Refusal, match=sentence) as refused:
+        read(body, media)
+    assert refused.value.status == 400
+
+
+def test_files_in_a_form_are_refused() -> None:
+    made = httpx.Request("POST", "http://x", files={"q": ("name.txt", b"text")})
+    with pytest.raises(Refusal) as refused:
+        read(made.read(), made.headers["content-type"])
+    assert refused.value.status == 400
+
+
+def test_content_status_and_headers() -> None:
+    made = answer({"a": ["ü", 1, None]}, 418, {"X-More": "yes"})
+    assert json.loads(made.body) == {"a": ["ü", 1, None]}
+    assert (made.status_code, made.headers["x-more"], made.headers["content-type"]) == (418, "yes", "application/json")
+
+
+def test_half_a_surrogate_pair_does_not_end_in_a_fault() -> None:
+    made = answer({"a\ud800": ["x\udc00", ("\ud800",)]})
+    text = made.body.decode("utf-8")
+    assert "\ufffd" in text
+    assert json.loads(text)
+
+
+def test_a_sentence_with_its_status() -> None:
+    made = Refusal(413, "too long").response()
+    assert (made.status_code, json.loads(made.body)) == (413, {"error": "too long"})
+    assert "retry-after" not in made.headers
+    assert "connection" not in made.headers
+
+
+def test_when_to_come_back_and_that_the_rest_is_not_read() -> None:
+    made = Refusal(429, "slow down", retry_after=3, close=True).response()
+    assert (made.headers["retry-after"], made.headers["connection"]) == ("3", "close")

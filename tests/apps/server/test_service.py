@@ -9,10 +9,10 @@ import pytest
 import torch
 from starlette.requests import Request
 
-from regard.apps.server.answers import Refusal
 from regard.apps.server.batcher import BatchWindow
 from regard.apps.server.engines import Engine, Translating
 from regard.apps.server.limits import Keys, Limits
+from regard.apps.server.messages import Refusal
 from regard.apps.server.service import Ask, Service, make_service
 from regard.base.errors import RegardError
 from tests.apps.server import serving
