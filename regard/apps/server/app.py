@@ -118,8 +118,10 @@ def _routes(service: Service) -> list[Route]:
 
 
 def _endpoint(service: Service, call: Operation) -> Any:
+    takes = call.takes
+
     async def endpoint(request: Request) -> Response:
-        return answer(await (service.serve(request, call.takes, call.run) if call.takes else call.run()))
+        return answer(await (service.serve(request, takes, call.run) if takes else call.run()))
 
     return endpoint
 
@@ -132,7 +134,8 @@ def _file(found: File | None) -> Response:
 
 def describe(operations: Sequence[Operation], engines: Engines) -> dict[str, Any]:
     """The description of all calls, with the languages that are served."""
-    kinds = {kind for one in operations for kind in (one.takes, one.gives)} - {None, NoReturn} | {ErrorAnswer}
+    named = [kind for one in operations for kind in (one.takes, one.gives) if kind not in (None, NoReturn)]
+    kinds = list(dict.fromkeys([*named, ErrorAnswer]))
     found, components = msgspec.json.schema_components(kinds, ref_template=_PLACE + "{name}")
     schemas = dict(zip(kinds, found, strict=True))
     for component in components.values():

@@ -105,6 +105,8 @@ def test_the_calls_are_listed_without_any_script(call: Call) -> None:
     for path in ("/translate", "/detect", "/languages", "/align", "/explain", "/health"):
         assert f" {path}</code>" in page
     assert "<code>alternatives</code> (optional)" in page
+    for name in re.findall(r'href="([^"]+)"', page):
+        assert call("GET", f"/{name}").status_code == 200, name
     assert "<script" not in page
     assert "http" not in page
 

@@ -12,6 +12,13 @@ from tests.apps.server.serving import read
 
 CALL = {"q": "ä\nb", "source": "en", "target": "de"}
 FORM = "application/x-www-form-urlencoded"
+HALF = (
+    b"".join(
+        b'--x\r\nContent-Disposition: form-data; name="%s"\r\n\r\n+2AA-\r\n' % name
+        for name in (b"q", b"source", b"target")
+    )
+    + b"--x--\r\n"
+)
 
 
 def test_the_same_call_as_json_and_as_a_form() -> None:
@@ -83,6 +90,7 @@ def test_json_forms_and_queries_say_the_same() -> None:
         (json.dumps(CALL).encode(), "text/plain", "Content-Type"),
         (json.dumps(CALL).encode(), "", "Content-Type"),
         (b"junk", "multipart/form-data", "multipart"),
+        (HALF, "multipart/form-data; boundary=x; charset=utf-7", "surrogate"),
         (b"junk", "multipart/form-data; boundary=x", "multipart|missing"),
         (b"", "", "missing q"),
     ],
