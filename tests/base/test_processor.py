@@ -40,7 +40,7 @@ class Machine:
         monkeypatch.setattr(platform, "machine", lambda: "x86_64")
         monkeypatch.setattr(processor, "CPUINFO", folder / "cpuinfo")
         monkeypatch.setattr(trial, "PROGRAM", folder / "program.py")
-        for variable in (VARIABLE, "DNNL_MAX_CPU_ISA", "REGARD_MAX_CPU_ISA"):
+        for variable in (VARIABLE, "DNNL_MAX_CPU_ISA", "REGARD_MAX_CPU_ISA", "ATEN_CPU_CAPABILITY"):
             monkeypatch.setenv(variable, "")
             monkeypatch.delenv(variable)
         self.make()
