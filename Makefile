@@ -11,7 +11,7 @@ INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -qq -c const
 
 help:
 	@echo "make demo    train a translator of dates in two minutes, and look inside"
-	@echo "make test    run all tests"
+	@echo "make test    run all tests; TESTS=tests/laws runs some"
 	@echo "make lint    check style and types"
 	@echo "make docs    build the documentation site into build/site"
 	@echo "make bench   measure it beside its peers"
@@ -21,7 +21,7 @@ demo: $(VENV)/.dev
 	$(BIN)/regard demo
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n auto -q
+	$(BIN)/python -m pytest -n auto -q $(TESTS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
