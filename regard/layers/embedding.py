@@ -61,12 +61,14 @@ def split_positions(spec: Any, where: str = "positions") -> tuple[Position | Non
     return None, positions
 
 
-def tie(output: nn.Linear, embedding: Embedding) -> None:
-    """Let the output be computed with the embedding's own matrix.
+def tie(output: nn.Linear, embedding: Embedding, where: str = "tie") -> None:
+    """Let the output be computed with the embedding's own matrix; `where` is the setting that asks for it.
 
     Press and Wolf, 2017, https://arxiv.org/abs/1608.05859
     """
     if output.weight.shape != embedding.table.weight.shape:
         ours, theirs = (list(weight.shape) for weight in (output.weight, embedding.table.weight))
-        raise ConfigError(f"tie: to be one matrix, output {ours} and embedding {theirs} must have the same shape")
+        raise ConfigError(
+            f"{where}: to be one matrix, output {ours} and embedding {theirs} must have the same shape; use 'none'"
+        )
     output.weight = embedding.table.weight

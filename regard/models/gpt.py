@@ -72,7 +72,7 @@ class GptModel(Model):
             normal(self.decoder, STD, RESIDUAL_ENDS, 2 * design.layers)
         normal(self.output, STD)
         if design.tie == "target":
-            tie(self.output, self.target)
+            tie(self.output, self.target, "gpt.tie")
 
     def hidden(
         self,

@@ -124,7 +124,7 @@ class RnnLmModel(Model):
         self.dropout = Dropout(design.dropout)
         self.output = nn.Linear(self.decoder.width, vocabulary)
         if design.tie == "target":
-            tie(self.output, self.target)
+            tie(self.output, self.target, "rnn_lm.tie")
 
     def hidden(
         self,

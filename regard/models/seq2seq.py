@@ -203,7 +203,7 @@ class Seq2seqModel(Model):
         self.dropout = Dropout(design.dropout)
         self.output = nn.Linear(self.decoder.width, target_vocabulary)
         if design.tie != "none":
-            tie(self.output, self.target)
+            tie(self.output, self.target, "seq2seq.tie")
         if design.tie == "all":
             self.source.table = self.target.table
 

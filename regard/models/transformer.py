@@ -83,7 +83,7 @@ class TransformerModel(Model):
         self.output = nn.Linear(design.width, target_vocabulary, bias=False)
         nn.init.normal_(self.output.weight, std=design.width**-0.5)
         if design.tie != "none":
-            tie(self.output, self.target)
+            tie(self.output, self.target, "transformer.tie")
         if design.tie == "all":
             self.source.table = self.target.table
 

@@ -35,25 +35,20 @@ _FED: dict[str, dict[str, Any]] = {
     for query, context, feeding in product(["previous", "current"], ["step", "output", "both"], ["nothing", "output"])
 }
 _LAYERS: dict[str, dict[str, Any]] = {
-    "after": {"norm_place": "after"},
     "root mean square, gated": {"norm": "rms", "feed": {"name": "gated", "activation": "silu"}, "positions": "rotary"},
-    "experts": {"feed": {"name": "experts", "count": 3, "chosen": 2}},
     "one expert": {"feed": {"name": "experts", "count": 2, "chosen": 1, "expert": "gated"}, "norm_place": "after"},
-    "window": {"mask": "window(2)"},
     "causal window": {"mask": "causal & window(2)", "positions": "alibi"},
     "big bird": {"mask": "window(2) | global_tokens(1) | random_blocks(2, 1, 12)"},
     "linear": {"score": "kernel", "normalizer": "ratio", "positions": "sinusoidal", "memory": "recurrent"},
     "short memory": {"memory": "rolling(2)", "score": "kernel", "normalizer": "ratio"},
-    "convolution": {"mixer": {"name": "convolution", "width": 3, "dilation": 2}},
     "growing convolution": {
         "mixer": {"name": "convolution", "growth": 2, "kernel": "separable", "gate": "tanh"}, "positions": None,
     },
-    "recurrent": {"mixer": "recurrent", "positions": None},
     "lstm": {"mixer": {"name": "recurrent", "cell": "lstm"}, "norm_place": "after"},
     "deep": {"norm_place": "after", "residual_scale": "deepnorm"},
     "scaled": {"residual_scale": 0.7, "norm": "rms"},
 }  # fmt: skip
-"""settings of a layer, tried in every model that has them"""
+"""settings of layers together, tried in every layered model; each by itself is tried in test_layered.py"""
 VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
     "gpt": {
         **_LAYERS,
@@ -88,8 +83,6 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
     },
     "transformer": {
         **_LAYERS,
-        "compressed": {"memory": "compressed(3)"},
-        "latent": {"memory": {"name": "latent", "slots": 2}, "norm": "rms"},
         "untied": {"tie": "none", "activation": "gelu"},
         "every layer": {"positions": Sinusoidal(layers="every")},
         "side by side": {"positions": Sinusoidal(join="concatenate", width=4), "tie": "none"},

@@ -91,6 +91,19 @@ EXAMPLES: dict[str, dict[str, list[dict[str, Any]]]] = {
         "latent": [{"slots": 3}],
         "rolling": [{"size": 3}, {"size": 1}, {"size": ROOM}],
     },
+    "feeds": {
+        "gated": [{}, {"activation": "silu", "hidden": 10}],
+        "experts": [{"count": 3, "chosen": 2}, {"count": 2, "chosen": 1, "expert": "gated"}],
+    },
+    "mixers": {
+        "convolution": [
+            {},
+            {"dilation": 2, "kernel": "separable", "gate": "tanh"},
+            {"width": 2, "growth": 2, "gate": "none"},
+        ],
+        "recurrent": [{}, {"cell": "lstm"}, {"cell": "elman", "view": "past"}],
+        "self_attention": [{}, {"view": "past"}],
+    },
     "backends": {
         "blockwise": [{"block_bytes": 1000}],
         "linear": [{}, {"chunk": 2}],

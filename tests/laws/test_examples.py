@@ -11,10 +11,12 @@ from regard.attention.normalizer import NORMALIZERS
 from regard.attention.position import POSITIONS
 from regard.attention.score import SCORES
 from regard.base.catalog import Catalog
+from regard.layers.feed import FEEDS
+from regard.layers.mixer import MIXERS
 
 from .examples import EXAMPLES, examples, settings_of
 
-CATALOGS = (SCORES, MASKS, NORMALIZERS, POSITIONS, MEMORIES, BACKENDS)
+CATALOGS = (SCORES, MASKS, NORMALIZERS, POSITIONS, MEMORIES, BACKENDS, FEEDS, MIXERS)
 
 
 @pytest.mark.parametrize("catalog", CATALOGS, ids=lambda catalog: catalog.kind)

@@ -1,29 +1,22 @@
 """Laws for models: whatever a model is made of, they hold. Every file in `regard/models` is tried on arrival."""
 
 import typing
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 import tomli_w
 import torch
-from torch import Tensor
 
 from regard.apps.run_settings import read_run
 from regard.base.config import to_toml
 from regard.models.model import MODELS, Design
-from regard.runs.artifact import load_artifact, save_artifact
-from regard.runs.folder import RunFolder
-from regard.training.loss import CrossEntropy
-from regard.training.progress import Progress, StepReport
-from regard.training.settings import TrainingSettings
-from regard.training.trainer import Trainer
 
-from . import writers
+from . import learners, writers
 from .alternatives import changes
 from .designs import SMALL, complete, designs, plain_designs, small
-from .items import Feed, artifact_of, item_for, run_with
+from .items import run_with
 
 every = pytest.mark.parametrize("design", designs())
 plain = pytest.mark.parametrize("design", plain_designs())
@@ -71,97 +64,24 @@ def test_a_few_sentences_are_learned(design: Design) -> None:
     writers.a_few_sentences_are_learned(design, rate=0.02, steps=60)
 
 
-# Gradients
-
-
-def loss_of(design: Design, model: Any) -> Tensor:
-    return CrossEntropy(smoothing=0.1)(model, item_for(design)).total
-
-
-def slope(design: Design, model: Any, moves: dict[Tensor, Tensor], reach: float = 1e-7) -> float:
-    """How much the loss changes when weights move, by central differences; so near that hardly a kink lies between."""
-    found = []
-    with torch.no_grad():
-        for way in (1, -2, 1):
-            for weight, move in moves.items():
-                weight += way * reach * move
-            found.append(loss_of(design, model).item())
-    return (found[0] - found[1]) / (2 * reach)
-
-
 @every
 def test_gradients_are_slopes(design: Design) -> None:
-    """All weights at once in a random direction, by finite differences in double precision."""
-    model = writers.stirred(design)
-    moves = {weight: torch.randn_like(weight) for weight in model.parameters()}
-    gradients = torch.autograd.grad(loss_of(design, model), list(moves))
-    found = sum((gradient * move).sum().item() for gradient, move in zip(gradients, moves.values(), strict=True))
-    assert found == pytest.approx(slope(design, model, moves), rel=1e-5, abs=1e-5)
+    learners.gradients_are_slopes(design, writers.stirred(design))
 
 
 @plain
 def test_the_gradient_of_each_weight_is_its_slope(design: Design) -> None:
-    model = writers.stirred(design)
-    names, weights = zip(*model.named_parameters(), strict=True)
-    for name, weight, gradient in zip(
-        names, weights, torch.autograd.grad(loss_of(design, model), weights), strict=True
-    ):
-        move = torch.randn_like(weight)
-        found = (gradient * move).sum().item()
-        assert found == pytest.approx(slope(design, model, {weight: move}), rel=1e-5, abs=1e-5), name
-
-
-# Files
+    learners.each_gradient_is_a_slope(design, writers.stirred(design))
 
 
 @every
 def test_saved_and_loaded_it_has_the_same_bytes(design: Design, tmp_path: Path) -> None:
-    model = writers.stirred(design, torch.float32)
-    first, second = tmp_path / "first.safetensors", tmp_path / "second.safetensors"
-    save_artifact(first, artifact_of(design).with_weights(model.state_dict()))
-    loaded = load_artifact(first)
-    again = loaded.model()
-    assert loaded.design() == design
-    save_artifact(second, loaded.with_weights(again.state_dict()))
-    assert first.read_bytes() == second.read_bytes()
-    inputs = *writers.sources(model), writers.TARGET
-    assert torch.equal(model(*inputs), again(*inputs))
-
-
-class KilledError(Exception):
-    """The end of a process, played."""
-
-
-class Killing(Progress):
-    """Ends everything after a step."""
-
-    def __init__(self, step: int) -> None:
-        self.step = step
-
-    def stepped(self, report: StepReport) -> None:
-        if report.step == self.step:
-            raise KilledError
-
-
-def trained(design: Design, folder: Path, killed_after: int = 0) -> bytes:
-    """The file of the model after six steps with a checkpoint after three, or as far as it comes."""
-    folder.mkdir(exist_ok=True)
-    torch.manual_seed(1)
-    model = design.build(dict.fromkeys(design.needs, writers.VOCABULARY))
-    settings = TrainingSettings(steps=6, checkpoint_every=3, validate_every=100)
-    given = {"progress": Killing(killed_after), "artifact": artifact_of(design)}
-    Trainer(model, Feed(design), settings, RunFolder(folder), **given).run()
-    return (folder / "model.safetensors").read_bytes()
+    learners.saved_and_loaded_it_has_the_same_bytes(design, writers.stirred(design, torch.float32), tmp_path)
 
 
 @plain
 def test_killed_and_resumed_it_ends_with_the_same_bytes(design: Design, tmp_path: Path) -> None:
-    design = replace(design, **{name: 0.2 for name in vars(design) if name.endswith("dropout")})
-    undisturbed = trained(design, tmp_path / "undisturbed")
-    with pytest.raises(KilledError):
-        trained(design, tmp_path / "killed", killed_after=5)
-    assert RunFolder(tmp_path / "killed").checkpoints.steps() == [3]
-    assert trained(design, tmp_path / "killed") == undisturbed
+    learners.killed_and_resumed_it_ends_with_the_same_bytes(design, tmp_path)
 
 
 # Settings

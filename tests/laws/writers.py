@@ -34,7 +34,11 @@ def made(design: Design, dtype: torch.dtype = torch.float64) -> Model:
 
 def stirred(design: Design, dtype: torch.dtype = torch.float64) -> Model:
     """The same with every weight away from where it starts, so that none of them is without effect."""
-    model = made(design, dtype)
+    return stir(made(design, dtype))
+
+
+def stir(model: Model) -> Model:
+    """Move every weight away from where it starts."""
     with torch.no_grad():
         for weight in model.parameters():
             weight += 0.1 * torch.randn_like(weight)
@@ -114,26 +118,37 @@ def _noisy(tokens: Tensor, lengths: Tensor) -> Tensor:
     return torch.where(padding, torch.randint_like(tokens, 4, VOCABULARY), tokens)
 
 
-def nothing_forbidden_is_seen(model: Model) -> None:
-    """Logits depend on no later token, on no padding and on no other sentence, and on the token just read."""
+def nothing_forbidden_is_seen(model: Model, reach: Tensor | None = None) -> None:
+    """Logits depend on no later token, on no padding and on no other sentence, and on the token just read.
+
+    `reach` [target, target] says more narrowly which tokens may be seen from which.
+    """
     source, lengths = sources(model, room=1)
     target = _noisy(F.pad(TARGET, (0, 1)), TARGET_LENGTHS)
     with vectors_of(model) as seen:
         logits = model(source, lengths, target)
-    vectors = [vector for tokens in (source, target) if tokens is not None for vector in seen(tokens)]
-    for row, length in enumerate(TARGET_LENGTHS.tolist()):
-        for t in range(length):
-            gradients = torch.autograd.grad(logits[row, t].sum(), vectors, retain_graph=True)
-            written, read = gradients[-1], gradients[:-1]
-            assert not written[:row].any(), "a sentence before is seen"
-            assert not written[row + 1 :].any(), "a sentence after is seen"
-            assert not written[row, t + 1 :].any(), f"token {t} sees a later one"
-            assert written[row, t].any(), f"token {t} does not see itself"
-            for other in read:
-                assert lengths is not None
-                assert not other[torch.arange(len(other)) != row].any(), "another source is seen"
-                assert not other[row, lengths[row] :].any(), "padding of the source is seen"
-                assert other[row, : lengths[row]].any(), "nothing of the source is seen"
+    read = [] if source is None else seen(source)
+    written = seen(target)
+    places = range(target.shape[1])
+    reach = torch.ones(len(places), len(places)).tril().bool() if reach is None else reach
+    for t in places:
+        ways = _gradients(logits[:, t], read + written)
+        for gradient in ways[len(read) :]:
+            assert not gradient[:, ~reach[t]].any(), f"token {t} sees what it may not"
+            assert gradient[:, t].any(-1).all(), f"token {t} does not see itself"
+        for gradient in ways[: len(read)]:
+            assert lengths is not None
+            padding = torch.arange(gradient.shape[1]) >= lengths[:, None]
+            assert not gradient[padding].any(), "padding of the source is seen"
+            assert gradient.any(-1).any(-1).all(), "nothing of the source is seen"
+    for gradient in _gradients(logits[1], read + written):
+        assert not gradient[[0, 2]].any(), "another sentence is seen"
+
+
+def _gradients(outputs: Tensor, inputs: list[Tensor]) -> list[Tensor]:
+    """Of a sum in which nothing cancels by chance."""
+    total = (outputs * torch.randn_like(outputs)).sum()
+    return list(torch.autograd.grad(total, inputs, retain_graph=True))
 
 
 @contextmanager
