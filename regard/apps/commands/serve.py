@@ -25,7 +25,7 @@ def serve(
     models: Annotated[list[str], typer.Argument(help="Model files or run folders, as PATH or SOURCE-TARGET=PATH.")],
     host: Annotated[str, typer.Option(help="Where to listen; 0.0.0.0 is everywhere.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8000,
-    api_keys: Annotated[Path | None, typer.Option(help="A file of keys, one a line; only who has one may ask.")] = None,
+    api_keys: Annotated[Path | None, typer.Option(help="A file of API keys, one a line; others get 403.")] = None,
     rate: Annotated[int, typer.Option(min=0, help="Requests a minute of one client; 0 is any number.")] = 0,
     cors: Annotated[list[str] | None, typer.Option(help="Another site whose pages may ask; repeatable.")] = None,
     host_name: Annotated[list[str] | None, typer.Option(help="Another name of the server; repeatable.")] = None,

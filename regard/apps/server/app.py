@@ -1,6 +1,8 @@
 """The application, put together: calls, page, their OpenAPI description, and the guard around them."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import cache
 from html import escape
@@ -59,6 +61,8 @@ def make_app(service: Service, sites: Sites | None = None) -> Starlette:
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        # Texts with markup wait for the models in threads; Python's own few would keep the others' work small.
+        asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(service.limits.queue))
         yield
         service.batcher.close()
 

@@ -21,6 +21,7 @@ _BACKLOG = 2_048  # connections that the system holds until they are accepted
 _ACCEPTED = 64  # at once
 _CONNECTIONS = 4_096
 _SPARE_FILES = 256
+_KINDS = 1_000  # of records in the log that are told apart
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -201,6 +202,8 @@ class Rarely(logging.Filter):
             if count > self._most:
                 record.msg = f"{record.msg} ({count - self._most} more like it were left out)"
             since, count = now, 0
+        if len(self._seen) > _KINDS:
+            self._seen.clear()
         self._seen[kind] = since, count + 1
         return count < self._most
 

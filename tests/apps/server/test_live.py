@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -161,6 +161,26 @@ def test_what_was_accepted_is_answered_before_the_end(engine: Engine) -> None:
         socket.create_connection(("127.0.0.1", port), timeout=5).close()
 
 
+def test_texts_with_markup_wait_together_like_others(engine: Engine) -> None:
+    held, translator = serving.gated(engine)
+    service = serving.make_service(held)
+    statuses: list[int] = []
+    with serving.live(service) as port:
+
+        def ask() -> None:
+            told = httpx.post(f"http://127.0.0.1:{port}/translate", json={**ASK, "format": "html"}, timeout=30)
+            statuses.append(told.status_code)
+
+        asking = [threading.Thread(target=ask) for _ in range(40)]
+        for one in asking:
+            one.start()
+        _until(lambda: service.batcher.waiting + sum(map(len, translator.batches)) == 40)
+        translator.gate.set()
+        for one in asking:
+            one.join(30)
+    assert statuses == [200] * 40
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="sends signals")
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_the_process_with_its_work_done(trained: Path, number: int) -> None:
@@ -254,11 +274,7 @@ def test_who_does_not_read_the_answer_is_given_up(engine: Engine, monkeypatch: p
     with serving.live(service, answer_seconds=0.2) as port, connected(port) as connection:
         connection.sendall(b"GET /assets/long HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert connection.recv(12) == b"HTTP/1.1 200"
-        for _ in range(3_000):
-            if not service.batcher.clients():
-                return
-            time.sleep(0.01)
-        pytest.fail("the connection stays open")
+        _until(lambda: not service.batcher.clients())
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="limits the number of files")
@@ -367,6 +383,9 @@ def test_as_many_connections_as_there_may_be_files(
     assert now == [raised or limits[0], limits[1]]
 
 
-def _until(happened) -> None:  # type: ignore[no-untyped-def]
-    while not happened():
+def _until(happened: Callable[[], object]) -> None:
+    for _ in range(3_000):
+        if happened():
+            return
         time.sleep(0.01)
+    pytest.fail("it does not happen")
