@@ -26,7 +26,7 @@ from regard.alignment.heads import rank_heads
 from regard.alignment.symmetrizing import SYMMETRIZATIONS, flipped, intersection
 from regard.data.links import Gold, Links, parse_links, read_gold, to_pharaoh
 from regard.decoding.translator import Translator
-from regard.inspection.loading import load
+from regard.loading import load
 from regard.metrics.alignment_error import error_rates
 
 SIDES = ("en", "cs")

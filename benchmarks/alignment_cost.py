@@ -11,7 +11,7 @@ from measure import machine, print_table, spread, take_turns, write_json
 from regard.base.files import read_lines
 from regard.decoding.strategies.beam import Beam
 from regard.decoding.translator import Translator
-from regard.inspection.loading import load
+from regard.loading import load
 
 
 def main() -> None:

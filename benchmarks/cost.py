@@ -19,7 +19,7 @@ from environments import ROOT, WORK, python_of
 from measure import machine, print_table, quartiles, write_json
 from translate import trained
 
-from regard.decoding.loading import model_file
+from regard.runs.folder import model_file
 
 TOKENS = 4096
 VOCABULARY, LENGTH = 8000, 16

@@ -96,7 +96,7 @@ def write(path: Path, lines: int, seed: int) -> None:
 def count(loader: Loader, index: int) -> tuple[int, int, int, int]:
     """Real and padded tokens of the two sides of a batch."""
     batch = loader.at(BatchPosition(index=index))
-    return int(batch.source_lengths.sum()), batch.source.numel(), batch.tokens, batch.target_out.numel()
+    return int(batch.source_lengths.sum()), batch.source.numel(), batch.count, batch.target_out.numel()
 
 
 if __name__ == "__main__":

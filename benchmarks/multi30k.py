@@ -6,9 +6,8 @@ from pathlib import Path
 import numpy as np
 from environments import ROOT
 
-from regard.apps.preparation import prepare
-from regard.apps.run_settings import RunSettings, read_run
 from regard.data.plan import BatchPosition
+from regard.tasks.run import read_run
 
 RECIPE = ROOT / "recipes" / "multi30k.toml"
 QUICK = ROOT / "recipes" / "multi30k-quick.toml"
@@ -32,7 +31,7 @@ def data_folder(given: Path | None) -> Path:
     return folder
 
 
-def settings(*changes: str) -> RunSettings:
+def settings(*changes: str) -> Run:
     """The recipe with the sizes of the benchmark, and other changes."""
     return read_run(RECIPE, [*SIZES, *changes])
 
@@ -43,10 +42,10 @@ def batch_file(work: Path, data: Path, count: int) -> Path:
     if not path.exists():
         folder = work / "multi30k"
         folder.mkdir(parents=True, exist_ok=True)
-        prepared = prepare(settings(), folder, data)
-        arrays = {"vocabulary": np.array(prepared.artifact.vocabularies[1])}
+        prepared = settings().task.prepare(folder, data)
+        arrays = {"vocabulary": np.array(prepared.sizes["target"])}
         for at in range(count):
-            batch = prepared.batches.at(BatchPosition(index=at))
+            batch = prepared.train.at(BatchPosition(index=at))
             for name in ("source", "source_lengths", "target_in", "target_out", "target_lengths"):
                 arrays[f"{name}/{at}"] = getattr(batch, name).numpy()
         new = path.with_suffix(".new.npz")

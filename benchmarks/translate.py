@@ -25,8 +25,9 @@ from environments import PEERS, WORK, python_of
 from measure import machine, milliseconds, percentile, print_table, quartiles, spread, write_json
 from weights import obstacle, write_weights
 
-from regard.decoding.loading import model_file, subwords_of
+from regard.decoding.opening import subwords_of
 from regard.runs.artifact import load_artifact
+from regard.runs.folder import model_file
 
 BEAMS = (1, 5)
 OURS: dict[str, dict[str, Any]] = {

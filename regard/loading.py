@@ -1,6 +1,6 @@
-"""From a file or folder to something that translates or writes, computed by the engine of one's choice.
+"""From a file or folder to what its task opens it as: a translator, a generator of text.
 
-translator = load("runs/en-de", engine="ctranslate2")
+translator = load("runs/en-de")
 translator.translate(["Two dogs play in the snow."], alignments=True)[0].alignment
 """
 
@@ -10,16 +10,14 @@ from typing import Any
 
 import torch
 
-from regard.alignment.aligner import Aligner, links_of
-from regard.alignment.word_weights import merge
 from regard.base.errors import UsageError, check_one_of
-from regard.data.links import Links
-from regard.data.subwords.word_numbers import word_numbers
-from regard.decoding.generator import Generator
 from regard.decoding.strategy import Strategy
-from regard.decoding.translator import Pair, Translator
-from regard.inspection import loading
-from regard.interop.ctranslate2_translator import CTranslate2Translator, open_ctranslate2
+from regard.interop.ctranslate2_alignment import with_aligner
+from regard.interop.ctranslate2_translator import open_ctranslate2
+from regard.layers.inference.precision import in_precision
+from regard.runs.artifact import load_artifact
+from regard.runs.folder import model_file
+from regard.tasks.task import TASKS, Task
 
 ENGINES = ("torch", "ctranslate2")
 
@@ -34,9 +32,10 @@ def load(
     shortlist: bool = False,
     threads: int | None = None,
     tell: Callable[[str], Any] | None = None,
-) -> Translator | Generator:
-    """The model in a file or run folder; several of them work together as an ensemble, of which the first aligns.
+) -> Any:
+    """The model in a file or run folder, as its task opens it; several work together as an ensemble.
 
+    A translation model gives a `Translator`, a language model a `Generator`. Of an ensemble, the first model aligns.
     `precision` is that of the products with large matrices: `int8` is faster than `float32`, and loses little. With
     `shortlist`, only words are scored that `regard shortlist` found likely for a text.
 
@@ -44,42 +43,44 @@ def load(
     unless set; given a model or a run it makes an export, and says so through `tell`. torch's threads are set for the
     whole process, by `torch.set_num_threads`.
     """
+    speed: dict[str, Any] = {"precision": precision, "shortlist": shortlist, "threads": threads, "tell": tell}
+    return load_task(paths, strategy, device, engine, **speed)[1]
+
+
+def load_task(
+    paths: str | Path | Sequence[str | Path],
+    strategy: Strategy | None = None,
+    device: str | torch.device = "cpu",
+    engine: str = "torch",
+    *,
+    precision: str = "float32",
+    shortlist: bool = False,
+    threads: int | None = None,
+    tell: Callable[[str], Any] | None = None,
+) -> tuple[type[Task], Any]:
+    """The model's task, and what `load` gives."""
     check_one_of("load", ENGINES, engine=engine)
-    if engine == "torch":
-        return loading.load(paths, strategy, device, precision=precision, shortlist=shortlist)
-    if precision != "float32":
-        raise UsageError("load: the engine ctranslate2 computes in the precision of its export; see regard export")
     places = [paths] if isinstance(paths, str | Path) else list(paths)
-    if len(places) != 1:
-        raise UsageError(f"load: the engine ctranslate2 takes one model, not {len(places)}; an ensemble needs torch")
-    return _aligning(
-        open_ctranslate2(places[0], strategy, device=str(device), threads=threads, shortlist=shortlist, tell=tell)
-    )
-
-
-def _aligning(translator: CTranslate2Translator) -> CTranslate2Translator:
-    """The translator with an aligner: the exported heads or, where they lie in several layers, the model itself."""
-    shift = translator.attention_shift
-
-    def by_export(pairs: list[Pair]) -> list[Links]:
-        rows = translator.attention(pairs)
-        return [_links(translator, pair, own[shift or 0 :]) for pair, own in zip(pairs, rows, strict=True)]
-
-    def by_model(pairs: list[Pair]) -> list[Links]:
-        return Aligner(translator)(pairs)
-
-    if shift is not None:
-        translator.aligner = by_export
-    elif translator.model_path is not None:
-        translator.aligner = by_model
-    return translator
-
-
-def _links(translator: Translator, pair: Pair, weights: Any) -> Links:
-    target = word_numbers(translator.target, pair.target, pair.target_ids)
-    source = word_numbers(translator.source, pair.source, pair.source_ids)
-    if not len(target) or not len(source):
-        return ()
-    rows = torch.from_numpy(weights[: len(target)])[None, None]
-    merged = merge(rows, torch.from_numpy(source)[None], torch.from_numpy(target)[None])
-    return links_of(merged[0, 0].numpy())
+    if engine == "ctranslate2":
+        if precision != "float32":
+            raise UsageError("load: the engine ctranslate2 computes in the precision of its export; see regard export")
+        if len(places) != 1:
+            raise UsageError(
+                f"load: the engine ctranslate2 takes one model, not {len(places)}; an ensemble needs torch"
+            )
+        opened = open_ctranslate2(
+            places[0], strategy, device=str(device), threads=threads, shortlist=shortlist, tell=tell
+        )
+        return TASKS.get("translate"), with_aligner(opened)
+    if not places:
+        raise UsageError("load: give a model file, or the folder of a run")
+    artifacts = [load_artifact(model_file(place)) for place in places]
+    for other in artifacts[1:]:
+        if other.task != artifacts[0].task:
+            raise UsageError(
+                f"{other.name}: its task is {other.task}, but that of {artifacts[0].name} is {artifacts[0].task}; "
+                "models of an ensemble must do the same"
+            )
+    task: type[Task] = TASKS.get(artifacts[0].task, f"{artifacts[0].name}: task")
+    models = [in_precision(artifact.model().to(device), precision) for artifact in artifacts]
+    return task, task.open(artifacts, models, strategy=strategy, shortlist=shortlist)

@@ -35,8 +35,6 @@ VARIANTS = ("scores", "masks", "normalizers", "positions", "memories", "backends
 WITHOUT_SOURCE = ("benchmarks", "laws", "test_architecture.py", "test_packaging.py")  # tests of many files at once
 LONGEST = 400
 COMMANDS = Path("regard/apps/commands")
-STILL_SHARED = ("load", "loading")  # by decoding, inspection and the front door, each of which adds to the one before
-
 PICKLERS = ("pickle", "cPickle", "_pickle", "cloudpickle", "dill", "joblib", "marshal", "shelve")
 UNSAFE_CALLS = ("torch.load", "torch.save", "torch.serialization.load", "torch.serialization.save")
 UNSAFE_SETTINGS = {"weights_only": False, "allow_pickle": True}
@@ -312,7 +310,7 @@ def _taken_twice(kind: str, homes: dict[str, list[Path]], excused: Callable[[str
     return [
         f"{', '.join(map(str, files))}: the {kind} '{name}' is taken {len(files)} times; a name has one meaning"
         for name, files in sorted(homes.items())
-        if len(files) > 1 and name not in STILL_SHARED and not all(excused(name, source) for source in files)
+        if len(files) > 1 and not all(excused(name, source) for source in files)
     ]
 
 

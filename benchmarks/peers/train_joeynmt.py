@@ -37,7 +37,7 @@ class Feed:
         gate = Gate()
         for batch in walk(self.batches):
             yield self._converted(batch)
-            gate.passed(batch.tokens, float("nan"))
+            gate.passed(batch.count, float("nan"))
 
     def _converted(self, batch: Batch) -> JoeyBatch:
         first, rest = batch.target_in[:, :1], batch.target_out

@@ -14,6 +14,8 @@ from regard.data.pairs import Batch
 from regard.data.plan import BatchPosition
 from regard.models.transformer import Transformer
 from regard.runs.folder import RunFolder
+from regard.tasks.texts import DataSettings
+from regard.tasks.translate import Translate
 from regard.training.loss import CrossEntropy
 from regard.training.optimizers.adam import Adam
 from regard.training.progress import Progress, StepReport
@@ -48,7 +50,6 @@ def main() -> None:
     """Train until the process is ended."""
     batches, vocabulary = read_batches(sys.argv[1])
     settings = TrainingSettings(
-        loss=CrossEntropy(smoothing=SMOOTHING),
         optimizer=Adam(learning_rate=RATE, betas=BETAS, epsilon=EPSILON),
         schedule="constant",
         clip=CLIP,
@@ -60,7 +61,9 @@ def main() -> None:
     sizes = json.loads(sys.argv[2]) if len(sys.argv) > 2 else {}
     model = Transformer.preset("tiny", **sizes).build({"source": vocabulary, "target": vocabulary})
     folder = RunFolder(Path(tempfile.mkdtemp()))
-    Trainer(model, Feed(batches), settings, folder, progress=Turns([batch.tokens for batch in batches])).run()
+    task = Translate(data=DataSettings(train=()), cross_entropy=CrossEntropy(smoothing=SMOOTHING))
+    turns = Turns([batch.count for batch in batches])
+    Trainer(model, Feed(batches), settings, folder, objective=task.loss, progress=turns).run()
 
 
 if __name__ == "__main__":

@@ -20,14 +20,14 @@ PAD = 0
 
 @dataclass(frozen=True)
 class Batch:
-    """Pairs padded with 0; `tokens` counts the real ones of the target."""
+    """Pairs padded with 0; `count` is that of the real ones of the target."""
 
     source: Tensor
     source_lengths: Tensor
     target_in: Tensor
     target_out: Tensor
     target_lengths: Tensor
-    tokens: int
+    count: int
 
 
 def read_batches(path: str) -> tuple[list[Batch], int]:
@@ -37,7 +37,7 @@ def read_batches(path: str) -> tuple[list[Batch], int]:
     names = ("source", "source_lengths", "target_in", "target_out", "target_lengths")
     count = sum(name.startswith("source_lengths/") for name in arrays)
     found = [[arrays[f"{name}/{at}"] for name in names] for at in range(count)]
-    return [Batch(*tensors, tokens=int(tensors[-1].sum())) for tensors in found], int(arrays["vocabulary"])
+    return [Batch(*tensors, count=int(tensors[-1].sum())) for tensors in found], int(arrays["vocabulary"])
 
 
 def smoothed(logits: Tensor, targets: Tensor) -> Tensor:
@@ -70,7 +70,7 @@ def turns(batches: list[Batch], step: Callable[[Batch], float]) -> None:
         chosen = [next(endless) for _ in range(request["count"])]
         clock = Clock()
         losses = [step(batch) for batch in chosen]
-        answer(**clock.read(), tokens=sum(batch.tokens for batch in chosen), losses=losses)
+        answer(**clock.read(), tokens=sum(batch.count for batch in chosen), losses=losses)
 
 
 class Clock:

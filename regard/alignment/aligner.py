@@ -14,6 +14,7 @@ import numpy as np
 from regard.alignment.head_choice import HeadChoice, chosen_heads
 from regard.alignment.symmetrizing import SYMMETRIZATIONS, flipped
 from regard.alignment.word_weights import Weights, make_pairs, word_weights
+from regard.attention.record import attention_layers
 from regard.base.errors import UsageError, check_one_of
 from regard.data.links import Link, Links
 from regard.decoding.translator import Pair, Translator
@@ -81,3 +82,8 @@ def links_of(weights: Weights, threshold: float | None = None, null: float = 0.0
     targets, sources = np.nonzero(linked)
     sure = np.minimum(weights[linked], 1.0)
     return tuple(map(Link, sources.tolist(), targets.tolist(), sure.tolist()))
+
+
+def aligns(translator: Translator) -> bool:
+    """Whether the model attends to its source."""
+    return any(name.rpartition(".")[2] == "cross" for name in attention_layers(translator.models[0]))

@@ -2,12 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any, Self
 
 from regard.attention.record import attention_layers
 from regard.base.errors import RegardError, UsageError
 from regard.decoding.translator import Translator
 from regard.models.model import Model
+from regard.runs.artifact import load_artifact, save_artifact
 
 
 @dataclass(frozen=True)
@@ -77,3 +79,8 @@ def chosen_heads(translator: Translator) -> HeadChoice:
 def _spans(numbers: list[int]) -> str:
     whole = len(numbers) > 2 and numbers == list(range(numbers[0], numbers[-1] + 1))
     return f"{numbers[0]}–{numbers[-1]}" if whole else ", ".join(map(str, numbers))
+
+
+def keep_choice(file: Path, choice: HeadChoice) -> None:
+    """Write the chosen heads into a model file, which is there in full at any time."""
+    save_artifact(file, load_artifact(file).with_extras(alignment=choice.to_dict()))

@@ -9,8 +9,6 @@ import typer
 
 from regard.training.progress import Progress, StepReport
 
-SHOWN = ("loss", "perplexity", "bleu", "chrf", "exact")
-
 
 @contextmanager
 def bar(title: str, total: int) -> Iterator[Callable[[int], None]]:
@@ -67,19 +65,19 @@ class Watch(Progress):
                 completed=report.step,
                 total=report.steps,
                 description=f"step {report.step:,}  epoch {report.epoch + 1}  loss {report.loss:.3f}",
-                speed=f"{report.tokens_per_second:,.0f} tokens/s{left}",
+                speed=f"{report.per_second:,.0f} {report.unit}/s{left}",
             )
 
     def validated(self, step: int, metrics: Mapping[str, float], improved: bool) -> None:
-        numbers = "  ".join(f"{name} {metrics[name]:.3f}" for name in SHOWN if name in metrics)
-        speed = f"  {self._last.tokens_per_second:,.0f} tokens/s" if self._last else ""
+        numbers = "  ".join(f"{name} {value:.3f}" for name, value in metrics.items())
+        speed = f"  {self._last.per_second:,.0f} {self._last.unit}/s" if self._last else ""
         self.say(f"step {step:>7,}  {numbers}{speed}{'  ← best' if improved else ''}")
 
     def note(self, text: str) -> None:
         self.say(f"regard: {text}")
 
     def say(self, text: str) -> None:
-        """A line that stays."""
+        """Print a line that stays above the bar."""
         if self._bar is not None:
             self._bar.console.print(text, markup=False, highlight=False)
         else:

@@ -43,9 +43,9 @@ class Finding:
 
 @dataclass(frozen=True)
 class Checkup:
-    """What was found, and how much was looked at."""
+    """What the data is like, in a few sentences, and what is wrong with it."""
 
-    counts: Counts
+    facts: tuple[str, ...]
     findings: list[Finding]
 
 
@@ -60,7 +60,9 @@ def check_corpus(train: Corpus, held_out: dict[str, Corpus]) -> Checkup:
     findings += [_leaks(name, corpus, seen) for name, corpus in held_out.items()]
     sample = list(islice(train.pairs(), _SAMPLE))
     findings += [_copies(sample), _odd_lengths(sample), *_wrong_language(sample)]
-    return Checkup(counts, [finding for finding in findings if finding.count])
+    found = [finding for finding in findings if finding.count]
+    sound = () if found else ("no duplicates, leaks, copies, odd lengths or lines in a wrong language",)
+    return Checkup((str(counts), *sound), found)
 
 
 class _Seen:

@@ -44,6 +44,11 @@ class Loader:
         with closing(Prefetch(made, depth)) as ahead:
             yield from ahead
 
+    def epoch(self) -> tuple[int, int]:
+        """How many batches the first epoch has, and how many target tokens."""
+        plan, lengths = self.batches.plan(0), self.store.sides[-1].lengths
+        return len(plan), int(sum(lengths[chosen].sum() for chosen in plan))
+
     def _pair(self, pair: int, epoch: int) -> tuple[Ids, ...]:
         sides = self.store[pair]
         seed = self.batches.settings.seed

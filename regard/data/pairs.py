@@ -9,6 +9,7 @@ from jaxtyping import Int64
 from numpy.typing import NDArray
 from torch import Tensor
 
+from regard.data.item import even_rows
 from regard.data.subwords.tokenizer import BOS, PAD
 
 Ids = NDArray[np.int64]
@@ -19,7 +20,7 @@ class Batch:
     """Translation pairs, padded with 0 on the right.
 
     The source ends in `</s>`. What the decoder reads, `target_in`, is the target after `<s>`; what it must say,
-    `target_out`, is the target followed by `</s>`: the same positions, one step on. `tokens` counts the real ones.
+    `target_out`, is the target followed by `</s>`: the same positions, one step on. `count` is that of real targets.
     `links`, where there are any to learn from, are (pair, target token, source token), each counted from 0.
     """
 
@@ -28,12 +29,17 @@ class Batch:
     target_in: Int64[Tensor, "batch target"]
     target_out: Int64[Tensor, "batch target"]
     target_lengths: Int64[Tensor, "batch"]
-    tokens: int
+    count: int
     links: Int64[Tensor, "links 3"] | None = None
 
     def __len__(self) -> int:
         """The number of pairs."""
         return len(self.source)
+
+    @property
+    def size(self) -> int:
+        """Target tokens, the padding counted."""
+        return self.target_out.numel()
 
     def to(self, device: torch.device | str) -> "Batch":
         """The same batch on another device."""
@@ -43,8 +49,25 @@ class Batch:
             target_in=self.target_in.to(device, non_blocking=True),
             target_out=self.target_out.to(device, non_blocking=True),
             target_lengths=self.target_lengths.to(device, non_blocking=True),
-            tokens=self.tokens,
+            count=self.count,
             links=None if self.links is None else self.links.to(device, non_blocking=True),
+        )
+
+    def shares(self, count: int) -> list["Batch"]:
+        """At most `count` batches with about as many tokens each; every pair is in exactly one."""
+        return [self._share(rows) for rows in even_rows(self.source_lengths + self.target_lengths, count)]
+
+    def _share(self, rows: Int64[Tensor, "rows"]) -> "Batch":
+        source_lengths, target_lengths = self.source_lengths[rows], self.target_lengths[rows]
+        source, target = int(source_lengths.max()), int(target_lengths.max())
+        return Batch(
+            source=self.source[rows, :source],
+            source_lengths=source_lengths,
+            target_in=self.target_in[rows, :target],
+            target_out=self.target_out[rows, :target],
+            target_lengths=target_lengths,
+            count=int(target_lengths.sum()),
+            links=None if self.links is None else _links_of_rows(self.links, rows, len(self)),
         )
 
 
@@ -66,6 +89,13 @@ def pad(rows: Sequence[Ids]) -> tuple[Int64[Tensor, "batch length"], Int64[Tenso
     for at, row in enumerate(rows):
         padded[at, : len(row)] = row
     return torch.from_numpy(padded), torch.tensor(lengths)
+
+
+def _links_of_rows(links: Int64[Tensor, "links 3"], rows: Int64[Tensor, "rows"], count: int) -> Int64[Tensor, "own 3"]:
+    """The links of these rows, with the rows' new numbers."""
+    number = torch.full((count,), -1).scatter(0, rows, torch.arange(len(rows)))
+    pairs = number[links[:, 0]]
+    return torch.column_stack([pairs, links[:, 1:]])[pairs >= 0]
 
 
 def _numbered(links: Sequence[Ids]) -> Int64[Tensor, "links 3"]:

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.base.errors import RegardError, check_at_least
+from regard.data.item import even_rows
 from regard.data.plan import BatchPosition
 from regard.data.subwords.tokenizer import EOS, PAD
 
@@ -33,16 +34,30 @@ class StreamSettings:
 
 @dataclass(frozen=True)
 class TextWindow:
-    """Some columns of the streams: `target` is `input` one token on."""
+    """Some columns of the streams: `target` is `input` one token on; `count` is that of real targets."""
 
     input: Int64[Tensor, "batch length"]
     target: Int64[Tensor, "batch length"]
-    tokens: int
+    count: int
 
     def to(self, device: torch.device | str) -> "TextWindow":
         """The same window on another device."""
         moved = self.input.to(device, non_blocking=True), self.target.to(device, non_blocking=True)
-        return TextWindow(*moved, self.tokens)
+        return TextWindow(*moved, self.count)
+
+    @property
+    def size(self) -> int:
+        """Targets, the padding counted."""
+        return self.target.numel()
+
+    def shares(self, count: int) -> list["TextWindow"]:
+        """At most `count` windows with about as many tokens each; rows that hold padding alone are left out."""
+        filled = (self.target != PAD).sum(1)
+        return [self._share(rows) for rows in even_rows(filled, count) if filled[rows].any()]
+
+    def _share(self, rows: Int64[Tensor, "rows"]) -> "TextWindow":
+        target = self.target[rows]
+        return TextWindow(self.input[rows], target, int((target != PAD).sum()))
 
 
 @runtime_checkable
@@ -84,6 +99,10 @@ class Streams:
         inputs, targets = torch.from_numpy(both[:, :-1].copy()), torch.from_numpy(both[:, 1:].copy())
         inputs[targets == PAD] = PAD
         return TextWindow(inputs, targets, int((targets != PAD).sum()))
+
+    def epoch(self) -> tuple[int, int]:
+        """How many windows an epoch has, and how many tokens."""
+        return len(self), len(self._text)
 
     def after(self, position: BatchPosition) -> BatchPosition:
         """The position that follows."""

@@ -8,7 +8,7 @@ import numpy as np
 from regard.base.errors import UsageError, unknown
 from regard.base.files import digest
 from regard.data.subwords.tokenizer import EOS, SPECIALS, Subwords
-from regard.decoding.loading import model_file, shortlist_of, subwords_of
+from regard.decoding.opening import shortlist_of, subwords_of
 from regard.decoding.shortlist import Shortlist
 from regard.interop.ctranslate2_spec import (
     ROOM,
@@ -19,6 +19,7 @@ from regard.interop.ctranslate2_spec import (
 )
 from regard.interop.export_folder import making, write_manifest
 from regard.runs.artifact import load_artifact
+from regard.runs.folder import model_file
 
 CTRANSLATE2 = "ctranslate2"
 SHORTLIST = "vmap.txt"

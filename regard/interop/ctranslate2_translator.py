@@ -16,7 +16,7 @@ from regard.base.errors import RegardError, UsageError
 from regard.base.files import cache_folder, digest
 from regard.data.subwords.tokenizer import EOS
 from regard.decoding.hypothesis import Hypothesis
-from regard.decoding.loading import model_file, strategy_of, subwords_of
+from regard.decoding.opening import strategy_of, subwords_of
 from regard.decoding.strategy import Strategy
 from regard.decoding.translator import Pair, Translator
 from regard.interop.ctranslate2_export import CTRANSLATE2, SHORTLIST, export_ctranslate2, model_pieces
@@ -25,6 +25,7 @@ from regard.interop.ctranslate2_spec import library
 from regard.interop.export_folder import MANIFEST, read_manifest, read_tokenizers
 from regard.models.model import Model
 from regard.runs.artifact import Artifact, load_artifact
+from regard.runs.folder import model_file
 
 
 class CTranslate2Translator(Translator):
@@ -51,7 +52,10 @@ class CTranslate2Translator(Translator):
         manifest = read_manifest(folder, CTRANSLATE2)
         texts = read_tokenizers(folder, manifest)
         config, sizes, extras = manifest.config, manifest.vocabularies, manifest.extras
-        artifact = Artifact(config=config, vocabularies=sizes, tokenizers=texts, extras=extras, name=str(folder))
+        named = {"source": sizes[0], "target": sizes[1]}
+        artifact = Artifact(
+            config=config, task="translate", sizes=named, tokenizers=texts, extras=extras, name=str(folder)
+        )
         pair = subwords_of(artifact)
         self._loaded: tuple[Model, ...] | None = None
         self.folder, self.model_path = Path(folder), None if model_path is None else Path(model_path)

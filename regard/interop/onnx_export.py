@@ -13,11 +13,11 @@ from torch import Tensor
 from regard.base.errors import RegardError
 from regard.base.files import digest
 from regard.data.subwords.tokenizer import BOS, EOS
-from regard.decoding.loading import model_file
 from regard.interop.export_folder import making, write_manifest
 from regard.interop.onnx_graphs import Axes, Graph, make_graphs
 from regard.interop.onnx_tracing import OPSET, libraries, trace
 from regard.runs.artifact import load_artifact
+from regard.runs.folder import model_file
 
 ONNX = "onnx"
 WEIGHTS_FILE = "weights.bin"

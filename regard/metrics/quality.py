@@ -4,8 +4,8 @@ Post, A Call for Clarity in Reporting BLEU Scores, 2018, https://arxiv.org/abs/1
 signature that says how it was computed.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from regard.base.errors import RegardError, UsageError, unknown
@@ -17,13 +17,19 @@ class QualityScore:
 
     name: str
     value: float
-    signature: str
+    signature: str = ""
+    """how it was computed, as sacrebleu writes it"""
     spread: float | None = None
     """half the 95 % confidence interval, from resampling the sentences"""
+    digits: int = 2
+    after: str = ""
+    """the unit, or what else stands behind the number"""
+    groups: Mapping[str, float] = field(default_factory=dict)
+    """the same of parts of the test set, such as sentences of like length"""
 
     def __str__(self) -> str:
-        around = "" if self.spread is None else f" ± {self.spread:.2f}"
-        return f"{self.name} {self.value:.2f}{around}"
+        around = "" if self.spread is None else f" ± {self.spread:.{self.digits}f}"
+        return f"{self.name} {self.value:.{self.digits}f}{around}{self.after}"
 
 
 def corpus_scores(

@@ -11,13 +11,14 @@ from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal
 
 from jaxtyping import Float, Int
-from torch import Tensor, nn
+from torch import Tensor
 
 from regard.attention.position import POSITIONS
 from regard.layers.activation import Activation
 from regard.layers.embedding import Embedding, split_positions, tie
 from regard.layers.initialize import normal
 from regard.layers.mixer import View
+from regard.layers.output import LinearOutput
 from regard.layers.residual import deepnorm
 from regard.models.layered import Layered
 from regard.models.model import LayerState, Model, State, fitting, weights_in
@@ -67,7 +68,7 @@ class GptModel(Model):
         first, _ = split_positions(design.positions, "gpt.positions")
         self.target = Embedding(vocabulary, design.width, std=STD, positions=first, dropout=design.dropout)
         self.decoder = design.stack(design.layers, "past", deepnorm(design.layers))
-        self.output = nn.Linear(design.width, vocabulary, bias=False)
+        self.output = LinearOutput(design.width, vocabulary, bias=False)
         if design.residual_scale != "deepnorm":  # which brings first weights of its own
             normal(self.decoder, STD, RESIDUAL_ENDS, 2 * design.layers)
         normal(self.output, STD)

@@ -19,6 +19,7 @@ from regard.base.errors import ConfigError, ShapeError, UsageError, check_at_lea
 from regard.layers.dropout import check_share
 from regard.layers.feeds.experts import idle_weights
 from regard.layers.mixer import MixerState
+from regard.layers.output import LinearOutput
 
 MODELS = Catalog("regard.models", besides=("model", "layered"))
 Tie = Literal["none", "target", "all"]
@@ -158,7 +159,7 @@ class Model(nn.Module):
     """A model that predicts target tokens one after the other, from a source or from nothing."""
 
     has_source: ClassVar[bool] = True
-    output: nn.Linear
+    output: LinearOutput
     """hidden states to logits over the target vocabulary"""
 
     @abstractmethod

@@ -18,6 +18,7 @@ from regard.attention.memory import Memory
 from regard.attention.part import positions_of
 from regard.layers.dropout import Dropout
 from regard.layers.embedding import Embedding, tie
+from regard.layers.output import LinearOutput
 from regard.layers.reader import Combine, Joining, SingleHead
 from regard.layers.rnn import Cell, Rnn, States
 from regard.models.model import Design, Model, State, fitting, weights_in
@@ -122,7 +123,7 @@ class RnnLmModel(Model):
         self.target = Embedding(vocabulary, embedding, dropout=design.dropout)
         self.decoder = RnnDecoder(design, embedding)
         self.dropout = Dropout(design.dropout)
-        self.output = nn.Linear(self.decoder.width, vocabulary)
+        self.output = LinearOutput(self.decoder.width, vocabulary)
         if design.tie == "target":
             tie(self.output, self.target, "rnn_lm.tie")
 

@@ -25,6 +25,7 @@ from regard.attention.part import positions_of
 from regard.base.errors import ConfigError
 from regard.layers.dropout import Dropout
 from regard.layers.embedding import Embedding, tie
+from regard.layers.output import LinearOutput
 from regard.layers.reader import Combine, Joining, SingleHead
 from regard.layers.rnn import Bridge, Cell, Directions, Rnn, States
 from regard.models.model import Design, Model, State, Tie, fitting, given, weights_in
@@ -201,7 +202,7 @@ class Seq2seqModel(Model):
         self.decoder = Decoder(design, embedding, encoder_width)
         self.bridge = Bridge(self.encoder, self.decoder.rnn)
         self.dropout = Dropout(design.dropout)
-        self.output = nn.Linear(self.decoder.width, target_vocabulary)
+        self.output = LinearOutput(self.decoder.width, target_vocabulary)
         if design.tie != "none":
             tie(self.output, self.target, "seq2seq.tie")
         if design.tie == "all":

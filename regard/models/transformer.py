@@ -18,6 +18,7 @@ from regard.attention.masks.padding import Padding
 from regard.attention.part import positions_of
 from regard.base.errors import ConfigError
 from regard.layers.embedding import Embedding, split_positions, tie
+from regard.layers.output import LinearOutput
 from regard.layers.residual import deepnorm_pair
 from regard.models.layered import Layered
 from regard.models.model import LayerState, Model, State, Tie, fitting, given, weights_in
@@ -80,7 +81,7 @@ class TransformerModel(Model):
         depths = deepnorm_pair(design.encoder_layers, design.decoder_layers)
         self.encoder = design.stack(design.encoder_layers, "both", depths[0])
         self.decoder = design.stack(design.decoder_layers, "past", depths[1], reads=True)
-        self.output = nn.Linear(design.width, target_vocabulary, bias=False)
+        self.output = LinearOutput(design.width, target_vocabulary, bias=False)
         nn.init.normal_(self.output.weight, std=design.width**-0.5)
         if design.tie != "none":
             tie(self.output, self.target, "transformer.tie")

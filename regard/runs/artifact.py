@@ -19,20 +19,22 @@ from regard.models.model import MODELS, Design, Model
 from regard.runs.tensors import read_tensors, write_tensors
 
 _KIND = "regard model"
-_VERSION = 1
+_VERSION = 2
+_PARTS = ("config", "task", "sizes", "tokenizers", "extras")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Artifact:
     """Everything that a trained model needs in order to be used.
 
-    `config` is the resolved tree of settings; its `model` table names the design. `vocabularies` are the sizes of the
-    source's (0 where there is no source) and the target's. `tokenizers` are texts in the `tokenizer.json` format,
-    by side. `extras` is what was chosen or counted after training, such as alignment heads or a shortlist.
+    `config` is the resolved tree of settings; its `model` table names the design. `task` is what the model is for, and
+    `sizes` what it is built for, such as those of its vocabularies. `tokenizers` are texts in the `tokenizer.json`
+    format, by side. `extras` is what was chosen or counted after training, such as alignment heads or a shortlist.
     """
 
     config: Mapping[str, Any]
-    vocabularies: tuple[int, int]
+    task: str
+    sizes: Mapping[str, int]
     weights: Mapping[str, Tensor] = field(default_factory=dict)
     tokenizers: Mapping[str, str] = field(default_factory=dict)
     extras: Mapping[str, Any] = field(default_factory=dict)
@@ -48,10 +50,9 @@ class Artifact:
         return replace(self, extras={**self.extras, **extras})
 
     @property
-    def sizes(self) -> dict[str, int]:
-        """What the model is built for: the vocabulary of a text, or those of a source and a target."""
-        source, target = self.vocabularies
-        return {"source": source, "target": target} if source else {"text": target}
+    def vocabularies(self) -> tuple[int, int]:
+        """The sizes of the vocabularies that a token model reads, 0 where it has no source, and writes."""
+        return self.sizes.get("source", 0), self.sizes["text" if "text" in self.sizes else "target"]
 
     def design(self) -> Design:
         """The settings of the model."""
@@ -77,8 +78,8 @@ def save_artifact(path: str | Path, artifact: Artifact) -> None:
     """Write a model as one file, or leave what was there. Equal models give equal bytes."""
     weights, tied = split_ties(artifact.weights)
     texts = {"kind": _KIND, "version": str(_VERSION)}
-    parts = {"vocabularies": list(artifact.vocabularies), "tied": tied, "extras": artifact.extras}
-    for name, part in (parts | {"config": artifact.config, "tokenizers": artifact.tokenizers}).items():
+    parts = {name: getattr(artifact, name) for name in _PARTS} | {"tied": tied}
+    for name, part in parts.items():
         texts[name] = json.dumps(part, sort_keys=True, ensure_ascii=False)
     write_tensors(path, weights, texts)
 
@@ -86,24 +87,33 @@ def save_artifact(path: str | Path, artifact: Artifact) -> None:
 def load_artifact(path: str | Path) -> Artifact:
     """Read a model; a file that is no whole model of ours is refused with a sentence that says what it is."""
     tensors, texts = read_tensors(path)
-    check_kind(path, texts, _KIND, _VERSION)
+    check_kind(path, texts, _KIND, _VERSION, oldest=1)
     try:
-        parts = {name: json.loads(texts[name]) for name in ("config", "vocabularies", "tokenizers", "extras", "tied")}
-    except (KeyError, json.JSONDecodeError) as error:
+        parts = _first_format(texts) if texts["version"] == "1" else {name: json.loads(texts[name]) for name in _PARTS}
+        tied = json.loads(texts["tied"])
+    except (KeyError, ValueError) as error:
         raise RegardError(f"{path}: the metadata of the model cannot be read: {error}") from error
-    tied, (source, target) = parts.pop("tied"), parts.pop("vocabularies")
     weights = tensors | {name: tensors[first] for name, first in tied.items()}
-    return Artifact(**parts, vocabularies=(source, target), weights=weights, name=str(path))
+    return Artifact(**parts, weights=weights, name=str(path))
 
 
-def check_kind(path: str | Path, texts: Mapping[str, str], kind: str, version: int) -> None:
+def _first_format(texts: Mapping[str, str]) -> dict[str, Any]:
+    """Format 1 knew translation and language models alone, by the size of the source's vocabulary, 0 for none."""
+    parts = {name: json.loads(texts[name]) for name in ("config", "tokenizers", "extras")}
+    source, target = json.loads(texts["vocabularies"])
+    if source:
+        return parts | {"task": "translate", "sizes": {"source": source, "target": target}}
+    return parts | {"task": "language", "sizes": {"text": target}}
+
+
+def check_kind(path: str | Path, texts: Mapping[str, str], kind: str, version: int, oldest: int | None = None) -> None:
     """The file is of the given kind and of a version that can be read, or an error says what it is instead."""
     found, written = texts.get("kind"), texts.get("version", "")
     if found is None:
         raise RegardError(f"{path}: a safetensors file, but not a {kind}")
     if found != kind:
         raise RegardError(f"{path}: this is a {found}, not a {kind}")
-    if written != str(version):
+    if written not in map(str, range(version if oldest is None else oldest, version + 1)):
         newer = written.isdigit() and int(written) > version
         cure = "update Regard" if newer else "write it again with this version"
         raise RegardError(f"{path}: written in format {written}, but this Regard reads format {version}; {cure}")

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from regard.base.errors import RegardError
+from regard.base.errors import RegardError, UsageError
 from regard.base.files import read_text, unwritable, write_text
 from regard.runs.checkpoint import Checkpoints
 from regard.runs.log import Log
@@ -143,3 +143,17 @@ def _differences(old: Mapping[str, Any], new: Mapping[str, Any], where: str = ""
 
 def _spell(value: Any) -> str:
     return value if value is _UNSET else repr(value)
+
+
+def model_file(path: str | Path) -> Path:
+    """The model that a path names: a file, or the one in the folder of a run."""
+    place = Path(path)
+    if not place.exists():
+        raise UsageError(f"{place}: there is no such file or folder; give a model file or the folder of a run")
+    if not place.is_dir():
+        return place
+    folder = RunFolder(place)
+    if not folder.model.exists():
+        run = "its training is not finished yet; `regard train` goes on with it"
+        raise RegardError(f"{place}: {run if folder.config.exists() else 'this folder holds no run'}")
+    return folder.model

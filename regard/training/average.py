@@ -48,7 +48,7 @@ def average_artifacts(paths: Sequence[str | Path]) -> Artifact:
 
     def checked(path: str | Path) -> Mapping[str, Tensor]:
         other = load_artifact(path)
-        for what in ("vocabularies", "tokenizers"):
+        for what in ("task", "sizes", "tokenizers"):
             if getattr(other, what) != getattr(first, what):
                 raise RegardError(f"average: {path} and {paths[0]} have different {what}")
         if other.config.get("model") != first.config.get("model"):

@@ -9,7 +9,7 @@ from regard.base.errors import RegardError
 from regard.base.files import write_bytes
 from regard.runs.log import Log
 
-_SIDES = {"kind", "step", "epoch", "tokens", "loss"}
+_SIDES = {"kind", "step", "epoch", "loss"}
 _WIDTH, _HEIGHT = 7.0, 2.4
 
 
@@ -18,7 +18,7 @@ def draw_curves(log: Log, path: str | Path) -> None:
     train, valid = list(log.entries("train")), list(log.entries("valid"))
     if not train and not valid:
         raise RegardError(f"{log.path}: there is nothing to draw yet")
-    extra = sorted({name for entry in valid for name in entry} - _SIDES)
+    extra = sorted({name for entry in valid for name in entry} - _SIDES - _counted(train))
     figure = _figure(train, valid, extra)
     picture = io.BytesIO()
     kind = Path(path).suffix.removeprefix(".") or "png"
@@ -27,6 +27,11 @@ def draw_curves(log: Log, path: str | Path) -> None:
     except ValueError as error:
         raise RegardError(f"{path}: cannot be drawn: {error}") from error
     write_bytes(path, picture.getvalue())
+
+
+def _counted(train: Sequence[dict[str, Any]]) -> set[str]:
+    """What the run counts, such as tokens: the units of its speed."""
+    return {name.removesuffix("_per_second") for entry in train for name in entry if name.endswith("_per_second")}
 
 
 def _figure(train: Sequence[dict[str, Any]], valid: Sequence[dict[str, Any]], extra: Sequence[str]) -> Any:

@@ -12,7 +12,7 @@ https://arxiv.org/abs/1607.01628; one head of the layer before the last: Garg et
 https://arxiv.org/abs/1909.02074; the row that has read the token: Chen et al., 2020, https://arxiv.org/abs/2004.14837
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -25,7 +25,7 @@ from regard.base.errors import ConfigError, UsageError, unknown
 from regard.data.link_store import LinkUnit
 from regard.data.pairs import Batch
 from regard.models.model import Model
-from regard.training.loss import CrossEntropy, Item, Loss
+from regard.training.loss import Loss, Objective
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,17 +75,17 @@ class Guide:
 class Guided:
     """The loss of a model on a batch, and how far its heads are from the batch's links."""
 
-    loss: CrossEntropy
+    loss: Objective
     guide: Guide
 
-    def __call__(self, model: Model, item: Item) -> Loss:
-        if not isinstance(item, Batch) or item.links is None:
+    def __call__(self, model: Model, item: Batch) -> Loss:
+        if item.links is None:
             return self.loss(model, item)
         layer = self.guide.layer_of(model)
         with watch(model, {layer: self.guide.heads}) as seen:
             loss = self.loss(model, item)
         weights = torch.cat(seen[layer], dim=2)  # all rows at once, or one call for each step
-        return loss._replace(total=loss.total + self.guide.weight * distance(weights, item.links, self.guide.shift))
+        return replace(loss, total=loss.total + self.guide.weight * distance(weights, item.links, self.guide.shift))
 
 
 def distance(

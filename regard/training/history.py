@@ -1,12 +1,10 @@
 """The validations of a run so far, and what follows from them: which was best, whether to stop, what to average."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from regard.base.errors import RegardError, unknown
-
-LOWER_IS_BETTER = frozenset({"loss", "perplexity", "ter"})
 
 
 @dataclass(frozen=True)
@@ -61,11 +59,11 @@ class History:
         return cls(tuple(ValidationPoint(int(step), float(score)) for step, score in rows))
 
 
-def score_of(metrics: Mapping[str, float], metric: str) -> float:
-    """The number of a validation that decides, turned so that more is better; what is not a number is the worst."""
+def score_of(metrics: Mapping[str, float], metric: str, lower: Collection[str]) -> float:
+    """The metric that decides, with its sign changed if it is one of `lower`; what is not a number is the worst."""
     if metric not in metrics:
         raise RegardError(unknown("training.metric", metric, metrics, "the metrics of this validation"))
     value = float(metrics[metric])
     if value != value:
         return float("-inf")
-    return -value if metric in LOWER_IS_BETTER else value
+    return -value if metric in lower else value

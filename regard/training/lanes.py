@@ -10,19 +10,22 @@ Every lane has a twin of the model: the same weights in memory, gradients of its
 order of the lanes and a lane's random numbers follow from (seed, lane), so that a step gives the same bits every time.
 """
 
-from collections.abc import Callable
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from copy import deepcopy
-from typing import Any
 
 import torch
 from torch import Tensor, nn
 
 from regard.attention.reading import Reading
-from regard.data.shares import shares
+from regard.data.item import Item
 from regard.layers.dropout import Dropout, drawing
-from regard.training.loss import Item, Objective
+from regard.training.loss import Objective
 
+TOTAL = "loss"
+"""what the sum that is made small is called among the sums of a step"""
+Sums = Mapping[str, Tensor]
+"""the loss and its parts, each summed over the items of a step"""
 _MOST = 4
 """more would wait for Python's one interpreter; further cores help within a lane"""
 
@@ -37,17 +40,17 @@ class Lanes:
         self._models = [model, *(twin(model) for _ in range(self.count - 1))]
         self._pool = ThreadPoolExecutor(max(1, self.count - 1), "lane")
 
-    def backward(self, objective: Objective, item: Item, tokens: int, seed: int) -> Tensor:
-        """Add the gradients of loss / tokens to those that are there; gives the sums of loss and likelihood."""
+    def backward(self, objective: Objective, item: Item, count: int, seed: int) -> Sums:
+        """Add the gradients of loss / count to those that are there; gives the sums of the loss and of its parts."""
         if self.count == 1:
-            return _backward(objective, self._models[0], item, tokens)
+            return _backward(objective, self._models[0], item, count)
 
-        def work(model: nn.Module, share: Item, number: int) -> Tensor:
+        def work(model: nn.Module, share: Item, number: int) -> Sums:
             torch.set_num_threads(self._each)
             with drawing(seed, number):
-                return _backward(objective, model.train(), share, tokens)
+                return _backward(objective, model.train(), share, count)
 
-        given = list(zip(self._models, shares(item, self.count), range(self.count), strict=False))
+        given = list(zip(self._models, item.shares(self.count), range(self.count), strict=False))
         threads = torch.get_num_threads()
         others = [self._pool.submit(work, *one) for one in given[1:]]
         try:
@@ -58,7 +61,7 @@ class Lanes:
         for failure in filter(None, done):
             raise failure
         self._gather()
-        return torch.stack([*losses, *(other.result() for other in others)]).sum(0)
+        return added([*losses, *(other.result() for other in others)])
 
     def _gather(self) -> None:
         """Add the twins' gradients to the model's, and clear them."""
@@ -95,7 +98,12 @@ def _draws(module: nn.Module) -> bool:
     return isinstance(module, Reading | nn.RNNBase) and module.dropout > 0
 
 
-def _backward(objective: Callable[[Any, Any], Any], model: nn.Module, item: Item, tokens: int) -> Tensor:
+def added(sums: Sequence[Sums]) -> Sums:
+    """The sums of several shares or items, in their order."""
+    return {name: torch.stack([own[name] for own in sums]).sum() for name in sums[0]}
+
+
+def _backward(objective: Objective, model: nn.Module, item: Item, count: int) -> Sums:
     loss = objective(model, item)
-    (loss.total / tokens).backward()
-    return torch.stack([loss.total.detach(), loss.negative_log_likelihood]).double()
+    (loss.total / count).backward()
+    return {TOTAL: loss.total.detach().double()} | {name: part.detach().double() for name, part in loss.parts.items()}

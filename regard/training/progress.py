@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class StepReport:
-    """One step: `loss` is what was made small, for each token; times are those of this machine at present."""
+    """One step: `loss` is the mean for each token, or whatever `unit` counts; times are those of this machine."""
 
     step: int
     steps: int | None
@@ -16,7 +16,8 @@ class StepReport:
     loss: float
     learning_rate: float
     gradient_norm: float
-    tokens_per_second: float
+    unit: str
+    per_second: float
     seconds_left: float | None
 
 
@@ -32,6 +33,9 @@ class Progress:
     def validated(self, step: int, metrics: Mapping[str, float], improved: bool) -> None:
         """The model was tried; `improved` says that it never did better."""
 
+    def say(self, text: str) -> None:
+        """What is being done, or was."""
+
     def note(self, text: str) -> None:
         """Something that a person should know."""
         warnings.warn(text, stacklevel=2)
@@ -42,25 +46,25 @@ class Pace:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, memory: float = 0.95) -> None:
         self._clock, self._memory = clock, memory
-        self._weight = self._seconds = self._tokens = 0.0
+        self._weight = self._seconds = self._count = 0.0
         self._since = clock()
 
     def resume(self) -> None:
-        """What happened since the last step was none."""
+        """No time passed since the last step: what happened in between is not counted."""
         self._since = self._clock()
 
-    def tick(self, tokens: int) -> None:
-        """A step was made."""
+    def tick(self, count: int) -> None:
+        """A step was made, with so many tokens."""
         now = self._clock()
         self._weight = self._memory * self._weight + 1
         self._seconds = self._memory * self._seconds + now - self._since
-        self._tokens = self._memory * self._tokens + tokens
+        self._count = self._memory * self._count + count
         self._since = now
 
     @property
-    def tokens_per_second(self) -> float:
+    def per_second(self) -> float:
         """The tokens of a second, 0 before the first step."""
-        return self._tokens / self._seconds if self._seconds else 0.0
+        return self._count / self._seconds if self._seconds else 0.0
 
     @property
     def seconds_per_step(self) -> float:

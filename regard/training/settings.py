@@ -1,11 +1,9 @@
 """How a model is trained: every setting of the trainer."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
 from regard.base.errors import ConfigError, check_at_least, check_one_of
-from regard.training.guide import Guide, Guided
-from regard.training.loss import CrossEntropy, Objective
 from regard.training.optimizer import OPTIMIZERS
 from regard.training.schedule import SCHEDULES
 
@@ -23,9 +21,6 @@ class TrainingSettings:
     patience: int | None = None
     """how many validations in a row may bring nothing better"""
 
-    loss: CrossEntropy = field(default_factory=lambda: CrossEntropy(smoothing=0.1))
-    guide: Guide | None = None
-    """links that heads are taught, if any"""
     optimizer: Annotated[Any, OPTIMIZERS] = "adam"
     schedule: Annotated[Any, SCHEDULES] = "inverse_square_root"
     clip: float | None = 1.0
@@ -66,7 +61,3 @@ class TrainingSettings:
             raise ConfigError(f"training: clip must be more than 0, but is {self.clip}")
         if self.steps is self.epochs is self.patience is None:
             raise ConfigError("training: set at least one of steps, epochs and patience, or it would never end")
-
-    def objective(self) -> Objective:
-        """What a step makes small."""
-        return self.loss if self.guide is None else Guided(self.loss, self.guide)

@@ -19,30 +19,35 @@ from regard.training.history import History
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingState:
-    """After so many steps: the next batch's position, what was seen, and what the next log entry sums up."""
+    """After so many steps: the next item's position, what was seen, and what the next log entry sums up."""
 
     step: int = 0
     position: BatchPosition = field(default_factory=BatchPosition)
-    tokens: int = 0
+    seen: int = 0
+    """tokens, or whatever the task counts, since the beginning"""
     lines: int = 0
     """of the log"""
-    loss: float = 0.0
-    likelihood: float = 0.0
     counted: int = 0
-    """tokens since the last log entry, and above them the sums of their losses"""
+    """tokens since the last log entry"""
+    sums: Mapping[str, float] = field(default_factory=dict)
+    """over those tokens: the loss and its parts"""
     validated: int = 0
     """the step after which the model was last validated"""
     history: History = field(default_factory=History)
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""
-        return asdict(self) | {"history": self.history.to_list()}
+        return asdict(self) | {"history": self.history.to_list(), "sums": dict(self.sums)}
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Self:
-        """What `to_dict` gave."""
+        """What `to_dict` gave, now or before losses had parts."""
         position, history = BatchPosition(**table["position"]), History.from_list(table["history"])
-        return cls(**(dict(table) | {"position": position, "history": history}))
+        values = dict(table) | {"position": position, "history": history}
+        if "likelihood" in values:
+            values["sums"] = {name: values.pop(name) for name in ("loss", "likelihood")}
+            values["seen"] = values.pop("tokens")
+        return cls(**values)
 
 
 def seed_of(*numbers: int) -> int:

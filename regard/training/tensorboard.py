@@ -25,8 +25,9 @@ class TensorBoard(Progress):
         self._watching.resumed(step)
 
     def stepped(self, report: StepReport) -> None:
-        for name in ("loss", "learning_rate", "gradient_norm", "tokens_per_second"):
+        for name in ("loss", "learning_rate", "gradient_norm"):
             self._writer.add_scalar(f"train/{name}", getattr(report, name), report.step)
+        self._writer.add_scalar(f"train/{report.unit}_per_second", report.per_second, report.step)
         self._watching.stepped(report)
 
     def validated(self, step: int, metrics: Mapping[str, float], improved: bool) -> None:
@@ -34,6 +35,9 @@ class TensorBoard(Progress):
             self._writer.add_scalar(f"valid/{name}", value, step)
         self._writer.flush()
         self._watching.validated(step, metrics, improved)
+
+    def say(self, text: str) -> None:
+        self._watching.say(text)
 
     def note(self, text: str) -> None:
         self._watching.note(text)

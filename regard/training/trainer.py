@@ -7,10 +7,10 @@ lost, on the same device with the same number of threads.
 
 import math
 import time
-from collections.abc import Callable, Generator, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, replace
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import torch
 from torch import nn
@@ -18,27 +18,20 @@ from torch import nn
 from regard.base import processor
 from regard.base.allocator import keep_memory
 from regard.base.errors import RegardError
+from regard.data.item import Item, Items
 from regard.data.plan import BatchPosition
 from regard.runs.artifact import Artifact
 from regard.runs.folder import RunFolder
 from regard.training.history import ValidationPoint, score_of
 from regard.training.interrupt import Interrupted, Signals
 from regard.training.keeper import Keeper
-from regard.training.lanes import Lanes
-from regard.training.loss import Item, Loss, Objective
+from regard.training.lanes import TOTAL, Lanes, Sums, added
+from regard.training.loss import Loss, Objective
 from regard.training.optimizer import Optimizers, set_rate, take_step
 from regard.training.progress import Pace, Progress, StepReport
 from regard.training.settings import TrainingSettings
 from regard.training.state import TrainingState, seed_of, set_weights
-from regard.training.validation import ModelScorer, perplexity, validate_quietly
-
-
-@runtime_checkable
-class Batches(Protocol):
-    """Where batches come from, such as a `Loader` or `Streams`."""
-
-    def walk(self, position: BatchPosition | None = None) -> Iterator[tuple[BatchPosition, Any]]:
-        """Each position and what is there, from the given one on, without end."""
+from regard.training.validation import Validate, means, validate_quietly
 
 
 class DivergedError(RegardError):
@@ -58,26 +51,30 @@ class Outcome:
 class Trainer:
     """Trains a model in a run folder.
 
-    `validate` gives the metrics of a model, of which `settings.metric` decides. With an `artifact` (its weights left
-    out), the folder's model file is written after every validation that is the best so far, and at the end.
+    `objective` is the loss of a model on an item, and `unit` what it counts, such as tokens. `validate` gives the
+    metrics of a model, of which `settings.metric` decides; of those named in `lower`, less is better. With an
+    `artifact` (its weights left out), the folder's model file is written after every validation that is the best so
+    far, and at the end.
     """
 
     def __init__(
         self,
         model: nn.Module,
-        batches: Batches,
+        batches: Items,
         settings: TrainingSettings,
         folder: RunFolder,
         *,
-        validate: ModelScorer | None = None,
+        objective: Objective,
+        unit: str = "tokens",
+        validate: Validate | None = None,
+        lower: Collection[str] = ("loss", "perplexity"),
         progress: Progress | None = None,
         artifact: Artifact | None = None,
-        objective: Objective | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.model, self.batches, self.settings, self.folder = model, batches, settings, folder
-        self.validate, self.progress = validate, progress or Progress()
-        self.objective: Objective = objective or settings.objective()
+        self.objective, self.unit = objective, unit
+        self.validate, self.lower, self.progress = validate, lower, progress or Progress()
         self.optimizers: Optimizers = settings.optimizer.build(model)
         self.device = next(model.parameters()).device
         if settings.precision == "bfloat16" and self.device.type == "cpu":
@@ -145,8 +142,8 @@ class Trainer:
         rate = self.settings.optimizer.learning_rate * self.settings.schedule.share(step, self.state.history.scores)
         set_rate(self.optimizers, rate)
         torch.manual_seed(seed_of(self.settings.seed, step))
-        loss, likelihood, tokens = self._backward(group)
-        norm = self._clip()
+        sums, count = self._backward(group)
+        loss, norm = sums[TOTAL], self._clip()
         if not math.isfinite(loss) or not math.isfinite(norm):
             raise DivergedError(self._divergence(step, loss, norm, rate))
         take_step(self.optimizers)
@@ -154,24 +151,22 @@ class Trainer:
         self.state = replace(
             before,
             step=step,
-            tokens=before.tokens + tokens,
-            loss=before.loss + loss,
-            likelihood=before.likelihood + likelihood,
-            counted=before.counted + tokens,
+            seen=before.seen + count,
+            counted=before.counted + count,
+            sums={name: before.sums.get(name, 0.0) + value for name, value in sums.items()},
         )
-        self._pace.tick(tokens)
-        self._report(epoch, loss / tokens, rate, norm)
+        self._pace.tick(count)
+        self._report(epoch, loss / count, rate, norm)
 
-    def _backward(self, group: list[Item]) -> tuple[float, float, int]:
-        """Gradients of the mean loss of a step's tokens, whichever batch they are in; sums of loss and likelihood."""
+    def _backward(self, group: list[Item]) -> tuple[Mapping[str, float], int]:
+        """Gradients of a step's mean loss, over all items that are accumulated; sums of the loss and its parts."""
         self.model.train()
-        tokens = sum(item.tokens for item in group)
-        losses = []
+        count = sum(item.count for item in group)
+        losses: list[Sums] = []
         for number, item in enumerate(group):
             seed = seed_of(self.settings.seed, self.state.step + 1, number)
-            losses.append(self._lanes.backward(self._measure, item.to(self.device), tokens, seed))
-        total, likelihood = torch.stack(losses).sum(0).tolist()
-        return total, likelihood, tokens
+            losses.append(self._lanes.backward(self._measure, item.to(self.device), count, seed))
+        return {name: value.item() for name, value in added(losses).items()}, count
 
     def _measure(self, model: Any, item: Any) -> Loss:
         with self._precision():
@@ -197,14 +192,13 @@ class Trainer:
             self._log(
                 "train",
                 epoch=epoch,
-                tokens=state.tokens,
-                loss=state.loss / state.counted,
-                perplexity=perplexity(state.likelihood / state.counted),
+                **{self.unit: state.seen},
+                **means(state.sums, state.counted),
                 learning_rate=rate,
                 gradient_norm=norm,
-                tokens_per_second=round(pace.tokens_per_second, 1),
+                **{f"{self.unit}_per_second": round(pace.per_second, 1)},
             )
-            self.state = replace(self.state, loss=0.0, likelihood=0.0, counted=0)
+            self.state = replace(self.state, sums={}, counted=0)
         self.progress.stepped(
             StepReport(
                 step=state.step,
@@ -213,7 +207,8 @@ class Trainer:
                 loss=loss,
                 learning_rate=rate,
                 gradient_norm=norm,
-                tokens_per_second=pace.tokens_per_second,
+                unit=self.unit,
+                per_second=pace.per_second,
                 seconds_left=left,
             )
         )
@@ -224,12 +219,12 @@ class Trainer:
         if self.validate is not None:
             with self._signals.at_once():
                 metrics = validate_quietly(self.validate, self.model)
-            score = score_of(metrics, self.settings.metric)
+            score = score_of(metrics, self.settings.metric, self.lower)
         history = self.state.history.add(step, score)
         improved = history.best is not None and history.best.step == step
         self._keeper.snapshot(history, improved)
         if metrics:
-            self._log("valid", epoch=self.state.position.epoch, tokens=self.state.tokens, **metrics)
+            self._log("valid", epoch=self.state.position.epoch, **{self.unit: self.state.seen}, **metrics)
             self.progress.validated(step, metrics, improved)
         self.state = replace(self.state, history=history, validated=step)
         self._pace.resume()

@@ -1,43 +1,42 @@
-"""How well a model does on text that it does not learn from: its loss, and whatever a scorer finds by using it."""
+"""How well a model does on data that it does not learn from."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch import nn
 
 from regard.base.errors import RegardError
-from regard.training.loss import CrossEntropy, Item, Objective
+from regard.data.item import Item
+from regard.training.loss import LIKELIHOOD, Objective
 
-ModelScorer = Callable[[Any], Mapping[str, float]]
-"""From a model to metrics by name, such as BLEU of what it translates; a greater number is better."""
-
-
-@dataclass(frozen=True)
-class Validation:
-    """Metrics of a model: mean loss and perplexity over all batches, and those of the scorer."""
-
-    batches: Iterable[Item]
-    scorer: ModelScorer | None = None
-    objective: Objective = field(default_factory=CrossEntropy)
-
-    def __call__(self, model: nn.Module) -> dict[str, float]:
-        device = next(model.parameters()).device
-        loss, likelihood, tokens = 0.0, 0.0, 0
-        for item in self.batches:
-            found = self.objective(model, item.to(device))
-            loss += found.total.item()
-            likelihood += found.negative_log_likelihood.item()
-            tokens += found.tokens
-        if not tokens:
-            raise RegardError("validation: there are no tokens to predict")
-        metrics = {"loss": loss / tokens, "perplexity": perplexity(likelihood / tokens)}
-        return metrics | dict(self.scorer(model) if self.scorer else {})
+Validate = Callable[[Any], Mapping[str, float]]
+"""From a model to metrics by name, such as the loss, or BLEU of what it translates."""
 
 
-def validate_quietly(validate: ModelScorer, model: nn.Module) -> dict[str, float]:
+def mean_losses(model: nn.Module, items: Iterable[Item], objective: Objective) -> dict[str, float]:
+    """The mean loss over all items, and those of its parts; the perplexity in place of the likelihood."""
+    device = next(model.parameters()).device
+    sums: dict[str, float] = {}
+    count = 0
+    for item in items:
+        found = objective(model, item.to(device))
+        for name, part in {"loss": found.total, **found.parts}.items():
+            sums[name] = sums.get(name, 0.0) + part.item()
+        count += found.count
+    if not count:
+        raise RegardError("validation: there is nothing to predict")
+    return means(sums, count)
+
+
+def means(sums: Mapping[str, float], count: int) -> dict[str, float]:
+    """Sums of losses as people read them: each divided by the count, and the likelihood as a perplexity."""
+    found = {name: value / count for name, value in sums.items() if name != LIKELIHOOD}
+    return found | ({"perplexity": perplexity(sums[LIKELIHOOD] / count)} if LIKELIHOOD in sums else {})
+
+
+def validate_quietly(validate: Validate, model: nn.Module) -> dict[str, float]:
     """The metrics, without dropout and gradients; the model is then in the mode that it was in before."""
     learning = model.training
     model.eval()

@@ -15,7 +15,8 @@ REPORT = StepReport(
     loss=3.25,
     learning_rate=0.001,
     gradient_norm=1.0,
-    tokens_per_second=12345.6,
+    unit="tokens",
+    per_second=12345.6,
     seconds_left=3725.0,
 )
 

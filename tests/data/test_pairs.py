@@ -16,7 +16,7 @@ pairs = st.lists(st.tuples(sentences, sentences), min_size=1, max_size=6)
 def test_rows_come_back(rows: list[tuple[np.ndarray, np.ndarray]]) -> None:
     batch = collate([source for source, _ in rows], [target for _, target in rows])
     assert len(batch) == len(rows)
-    assert batch.tokens == sum(len(target) for _, target in rows) == int((batch.target_out != PAD).sum())
+    assert batch.count == sum(len(target) for _, target in rows) == int((batch.target_out != PAD).sum())
     assert batch.source.shape[1] == max(len(source) for source, _ in rows)
     for at, (source, target) in enumerate(rows):
         assert batch.source[at, : batch.source_lengths[at]].tolist() == source.tolist()
@@ -43,7 +43,7 @@ def test_moving_keeps_everything() -> None:
     batch = collate([np.array([5, EOS])], [np.array([6, 7, EOS])])
     moved = batch.to("meta")
     assert moved.source.device.type == moved.target_lengths.device.type == "meta"
-    assert moved.tokens == 3
+    assert moved.count == 3
     same = batch.to("cpu")
     assert torch.equal(same.target_in, batch.target_in)
     assert torch.equal(same.target_out, batch.target_out)

@@ -28,7 +28,7 @@ def test_every_token_is_predicted_once_from_the_one_before(text: np.ndarray, siz
     assert targets[real].tolist() == text.tolist()  # row after row, the text itself
     assert inputs[real].tolist() == [EOS, *text[:-1].tolist()]
     assert not inputs[~real].any()
-    assert sum(window.tokens for window in windows) == len(text)
+    assert sum(window.count for window in windows) == len(text)
     assert all(window.input.shape == window.target.shape == size for window in windows[:-1])
 
 

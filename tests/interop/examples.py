@@ -37,7 +37,8 @@ def write(path: Path, design: Design, *, known: Subwords | None = None, model=No
     texts = {"text": known.to_json()} if name == "gpt" else dict.fromkeys(("source", "target"), known.to_json())
     artifact = Artifact(
         config={"model": {"name": name, **to_dict(design)}},
-        vocabularies=(0 if name == "gpt" else len(known), len(known)),
+        task="language" if name == "gpt" else "translate",
+        sizes=dict.fromkeys(design.needs, len(known)),
         weights=model.state_dict(),
         tokenizers=texts,
         extras=extras,

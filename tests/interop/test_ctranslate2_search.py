@@ -4,7 +4,6 @@ from pathlib import Path
 import pytest
 
 from regard.base.errors import ConfigError, UsageError
-from regard.decoding.loading import load
 from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategies.greedy import Greedy
 from regard.decoding.strategies.sample import Sample
@@ -13,6 +12,7 @@ from regard.decoding.translator import Translator
 from regard.interop.ctranslate2_export import export_ctranslate2
 from regard.interop.ctranslate2_search import check_strategy, make_requests
 from regard.interop.ctranslate2_translator import CTranslate2Translator
+from regard.loading import load
 from regard.models.transformer import Transformer
 from tests.data.examples import LINES
 from tests.interop.examples import SMALL, TOY, write

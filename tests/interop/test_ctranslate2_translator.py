@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from regard.base.errors import RegardError, UsageError
-from regard.decoding.loading import load
 from regard.decoding.strategies.greedy import Greedy
 from regard.interop.ctranslate2_export import export_ctranslate2
 from regard.interop.ctranslate2_translator import CTranslate2Translator, open_ctranslate2
 from regard.interop.export_folder import read_manifest
+from regard.loading import load
 from regard.models.transformer import Transformer
 from tests.apps import toy
 from tests.interop.examples import SMALL, TOY, write

@@ -9,7 +9,8 @@ from regard.runs.artifact import Artifact
 
 ARTIFACT = Artifact(
     config={"model": {"name": "transformer"}},
-    vocabularies=(7, 9),
+    task="translate",
+    sizes={"source": 7, "target": 9},
     tokenizers={"source": "{}", "target": '{"ä": 1}'},
     extras={"max_source": 4},
 )
@@ -31,7 +32,9 @@ def test_what_was_written_is_read(tmp_path: Path) -> None:
 
 
 def test_one_vocabulary_is_one_file(tmp_path: Path) -> None:
-    shared = Artifact(config={}, vocabularies=(7, 7), tokenizers={"source": "{}", "target": "{}"})
+    shared = Artifact(
+        config={}, task="translate", sizes={"source": 7, "target": 7}, tokenizers={"source": "{}", "target": "{}"}
+    )
     write_manifest(tmp_path, "onnx", shared, "abc")
     assert sorted(path.name for path in tmp_path.iterdir()) == [MANIFEST, "tokenizer.json"]
 

@@ -7,11 +7,11 @@ import torch
 
 from regard.base.errors import RegardError, UsageError
 from regard.data.subwords.tokenizer import BOS, EOS, Subwords
-from regard.decoding.loading import load
 from regard.decoding.strategies.greedy import Greedy
 from regard.interop import onnx_export
 from regard.interop.export_folder import Manifest, read_manifest
 from regard.interop.onnx_export import export_onnx
+from regard.loading import load
 from regard.models.gpt import Gpt
 from regard.models.model import Design
 from regard.models.seq2seq import Seq2seq

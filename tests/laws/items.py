@@ -9,13 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from regard.apps.run_settings import RunSettings, run_of
-from regard.base.config import to_dict
 from regard.data.pairs import Batch, collate
 from regard.data.plan import BatchPosition
 from regard.data.windows import Streams, StreamSettings, TextWindow
-from regard.models.model import Design
+from regard.models.model import MODELS, Design
 from regard.runs.artifact import Artifact
+from regard.tasks.run import Run, run_of
 
 from .writers import VOCABULARY
 
@@ -60,12 +59,14 @@ class Feed:
             position = position.next(5)
 
 
-def run_with(model: Design | Mapping[str, Any]) -> RunSettings:
-    """A run of the model."""
-    return run_of({"data": {"train": ["source.txt", "target.txt"]}, "model": model}, "law")
+def run_with(model: Design | Mapping[str, Any]) -> Run:
+    """A run of the model, with data of the kind that it learns from."""
+    needs = model.needs if isinstance(model, Design) else MODELS.get(str(model["name"])).needs  # type: ignore[attr-defined]
+    return run_of({"data": {"train": [f"{side}.txt" for side in needs]}, "model": model}, "law")
 
 
 def artifact_of(design: Design) -> Artifact:
     """The model's file without its weights."""
-    sizes = (0, VOCABULARY) if design.needs == ("text",) else (VOCABULARY, VOCABULARY)
-    return Artifact(config={"model": to_dict(run_with(design))["model"]}, vocabularies=sizes)
+    run = run_with(design)
+    sizes = dict.fromkeys(design.needs, VOCABULARY)
+    return Artifact(config={"model": run.to_dict()["model"]}, task=run.task.task_name(), sizes=sizes)

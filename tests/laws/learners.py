@@ -11,18 +11,17 @@ from torch import Tensor
 from regard.models.model import Design
 from regard.runs.artifact import load_artifact, save_artifact
 from regard.runs.folder import RunFolder
-from regard.training.loss import CrossEntropy
 from regard.training.progress import Progress, StepReport
 from regard.training.settings import TrainingSettings
 from regard.training.trainer import Trainer
 
 from . import writers
-from .items import Feed, artifact_of, item_for
+from .items import Feed, artifact_of, item_for, run_with
 
 
 def loss_of(design: Design, model: Any) -> Tensor:
     """What a step would make small."""
-    return CrossEntropy(smoothing=0.1)(model, item_for(design)).total
+    return run_with(design).task.loss(model, item_for(design)).total
 
 
 def slope(design: Design, model: Any, moves: dict[Tensor, Tensor], reach: float = 1e-7) -> float:
@@ -89,7 +88,7 @@ def trained(design: Design, folder: Path, killed_after: int = 0) -> bytes:
     model = design.build(dict.fromkeys(design.needs, writers.VOCABULARY))
     settings = TrainingSettings(steps=6, checkpoint_every=3, validate_every=100)
     given = {"progress": Killing(killed_after), "artifact": artifact_of(design)}
-    Trainer(model, Feed(design), settings, RunFolder(folder), **given).run()
+    Trainer(model, Feed(design), settings, RunFolder(folder), objective=run_with(design).task.loss, **given).run()
     return (folder / "model.safetensors").read_bytes()
 
 

@@ -9,9 +9,8 @@ import pytest
 import tomli_w
 import torch
 
-from regard.apps.run_settings import read_run
-from regard.base.config import to_toml
 from regard.models.model import MODELS, Design
+from regard.tasks.run import read_run
 
 from . import learners, writers
 from .alternatives import changes
@@ -95,7 +94,8 @@ def settings() -> list[Any]:
 @pytest.mark.parametrize(("name", "setting", "value"), settings())
 def test_every_setting_is_reached_from_a_run_file(name: str, setting: str, value: Any, tmp_path: Path) -> None:
     """Written in the file or on the command line, a value is that of the design, and is kept in the run's own copy."""
-    table = {"name": "law", "data": {"train": ["text"]}, "model": {"name": name}}
+    files = [f"{side}.txt" for side in MODELS.get(name).needs]
+    table = {"name": "law", "data": {"train": files}, "model": {"name": name}}
     plain_run, changed_run, kept = (tmp_path / f"{part}.toml" for part in ("plain", "changed", "kept"))
     plain_run.write_text(tomli_w.dumps(table), encoding="utf-8")
     changed_run.write_text(tomli_w.dumps(table | {"model": {"name": name, setting: value}}), encoding="utf-8")
@@ -106,7 +106,7 @@ def test_every_setting_is_reached_from_a_run_file(name: str, setting: str, value
     assert {other: getattr(after, other) for other in others} == {other: getattr(before, other) for other in others}
     if not isinstance(value, dict):
         assert read_run(plain_run, [f"model.{setting}={value}"]).model == after
-    kept.write_text(to_toml(run_with(after)), encoding="utf-8")
+    kept.write_text(run_with(after).to_toml(), encoding="utf-8")
     assert read_run(kept).model == after
 
 

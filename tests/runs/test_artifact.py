@@ -23,7 +23,8 @@ def some(**changes: object) -> Artifact:
     built = Transformer(**settings).build({"source": 9, "target": 9})
     plain = Artifact(
         config={"model": MODEL, "decoding": {"beams": 4}, "languages": ["de", "en"]},
-        vocabularies=(9, 9),
+        task="translate",
+        sizes={"source": 9, "target": 9},
         weights=built.state_dict(),
         tokenizers={"source": '{"ä": 1}', "target": "{}"},
         extras={"heads": [[0, 1]]},
@@ -95,7 +96,7 @@ def test_what_is_no_model_file_is_said(content: bytes | None, sentence: str, tmp
 @given(share=st.floats(0, 0.999))
 def test_a_cut_off_model_is_never_read(share: float, tmp_path_factory: pytest.TempPathFactory) -> None:
     path = tmp_path_factory.mktemp("cut") / "a"
-    save_artifact(path, Artifact(config={}, vocabularies=(0, 3), weights={"a": torch.randn(4)}))
+    save_artifact(path, Artifact(config={}, task="language", sizes={"text": 3}, weights={"a": torch.randn(4)}))
     data = path.read_bytes()
     path.write_bytes(data[: int(share * len(data))])
     with pytest.raises(RegardError, match=r"empty|whole"):
@@ -115,13 +116,27 @@ def test_files_of_other_kinds_are_told_apart(tmp_path: Path) -> None:
         load_artifact(checkpoints.path(1))
 
 
-@pytest.mark.parametrize(("version", "cure"), [("2", "update Regard"), ("0", "write it again with this version")])
+@pytest.mark.parametrize(("version", "cure"), [("3", "update Regard"), ("0", "write it again with this version")])
 def test_another_version_is_refused(version: str, cure: str, tmp_path: Path) -> None:
     save_artifact(tmp_path / "a", some())
     tensors, texts = read_tensors(tmp_path / "a")
     write_tensors(tmp_path / "a", tensors, texts | {"version": version})
-    with pytest.raises(RegardError, match=f"written in format {version}, but this Regard reads format 1; {cure}"):
+    with pytest.raises(RegardError, match=f"written in format {version}, but this Regard reads format 2; {cure}"):
         load_artifact(tmp_path / "a")
+
+
+@pytest.mark.parametrize(
+    ("vocabularies", "task", "sizes"),
+    [([9, 8], "translate", {"source": 9, "target": 8}), ([0, 8], "language", {"text": 8})],
+)
+def test_the_first_format_is_read(vocabularies: list[int], task: str, sizes: dict[str, int], tmp_path: Path) -> None:
+    save_artifact(tmp_path / "a", some())
+    tensors, texts = read_tensors(tmp_path / "a")
+    old = {key: text for key, text in texts.items() if key not in ("task", "sizes")}
+    write_tensors(tmp_path / "a", tensors, old | {"version": "1", "vocabularies": json.dumps(vocabularies)})
+    read = load_artifact(tmp_path / "a")
+    assert (read.task, read.sizes) == (task, sizes)
+    assert read.weights.keys() == some().weights.keys()
 
 
 def test_metadata_that_is_lacking_is_said(tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ def test_a_folder_in_the_way_is_named(tmp_path: Path) -> None:
 
 
 def test_other_files_are_not_taken_for_checkpoints(kept: Checkpoints) -> None:
-    save_artifact(kept.path(10), Artifact(config={}, vocabularies=(0, 1), weights={"a": torch.ones(1)}))
+    save_artifact(kept.path(10), Artifact(config={}, task="language", sizes={"text": 1}, weights={"a": torch.ones(1)}))
     with pytest.raises(RegardError, match="this is a regard model, not a training checkpoint"):
         kept.read(10)
     kept.path(5).rename(kept.path(6))

@@ -10,12 +10,14 @@ from torch import Tensor, nn
 
 from regard.data.pairs import Batch, collate
 from regard.data.plan import BatchPosition
+from regard.layers.output import LinearOutput
 from regard.models.model import Model, State
 from regard.runs.folder import RunFolder
+from regard.training.loss import CrossEntropy, Loss, Objective
 from regard.training.optimizers.adam import Adam
 from regard.training.schedules.inverse_square_root import InverseSquareRoot
 from regard.training.settings import TrainingSettings
-from regard.training.validation import Validation
+from regard.training.validation import Validate, mean_losses
 
 VOCABULARY = 12
 SIZES = {"source": VOCABULARY, "target": VOCABULARY}
@@ -30,7 +32,7 @@ class Tiny(Model):
         self.middle = nn.Linear(16, 8)
         self.norm = nn.LayerNorm(8)
         self.dropout = nn.Dropout(dropout)
-        self.output = nn.Linear(8, VOCABULARY)
+        self.output = LinearOutput(8, VOCABULARY)
         self.output.weight = self.embedding.weight
 
     def hidden(self, source: Tensor | None, source_lengths: Tensor | None, target: Tensor) -> Tensor:
@@ -68,9 +70,27 @@ class Made:
             position = position.next(7)
 
 
-def validation() -> Validation:
+def measured(cross_entropy: CrossEntropy | None = None) -> Objective:
+    """The loss of pairs, given the true tokens before each, or of a window of text."""
+    chosen = cross_entropy or CrossEntropy(smoothing=0.1)
+
+    def objective(model: Any, item: Any) -> Loss:
+        if isinstance(item, Batch):
+            return chosen(model, model.hidden(item.source, item.source_lengths, item.target_in), item.target_out)
+        return chosen(model, model.hidden(None, None, item.input), item.target)
+
+    return objective
+
+
+def validating(*items: Any) -> Validate:
+    """The plain loss on these items."""
+    return lambda model: mean_losses(model, items, measured(CrossEntropy()))
+
+
+def validation() -> Validate:
     """Also a score that rises and falls, as BLEU on few sentences would."""
-    return Validation([batch(99, 0), batch(99, 1)], lambda model: {"wave": float(model.norm.bias.sum().sin())})
+    plain = validating(batch(99, 0), batch(99, 1))
+    return lambda model: {**plain(model), "wave": float(model.norm.bias.sum().sin())}
 
 
 def settings(**changes: Any) -> TrainingSettings:

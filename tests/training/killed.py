@@ -74,9 +74,10 @@ def live(folder: Path, moment: str) -> None:
             examples.Made(),
             examples.settings(),
             run,
+            objective=examples.measured(),
             validate=killing_validation,
             progress=killer,
-            artifact=Artifact(config={"model": {"name": "tiny"}}, vocabularies=(12, 12)),
+            artifact=Artifact(config={"model": {"name": "tiny"}}, task="translate", sizes={}),
         ).run()
 
 

@@ -10,7 +10,12 @@ from regard.training.average import average_artifacts, average_tensors
 
 
 def artifact(value: float, **changes: object) -> Artifact:
-    plain = {"config": {"model": {"name": "a"}}, "vocabularies": (3, 4), "tokenizers": {"source": "{}"}}
+    plain = {
+        "config": {"model": {"name": "a"}},
+        "task": "translate",
+        "sizes": {"source": 3, "target": 4},
+        "tokenizers": {"source": "{}"},
+    }
     return Artifact(**(plain | {"weights": {"weight": torch.full((2,), value)}} | changes))
 
 
@@ -58,7 +63,7 @@ def test_models_are_averaged(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"vocabularies": (3, 5)}, "have different vocabularies"),
+        ({"sizes": {"source": 3, "target": 5}}, "have different sizes"),
         ({"tokenizers": {"source": "[]"}}, "have different tokenizers"),
         ({"config": {"model": {"name": "b"}}}, "are models of different settings"),
     ],

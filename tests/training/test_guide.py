@@ -20,7 +20,7 @@ from regard.models.transformer import Transformer
 from regard.runs.artifact import Artifact
 from regard.runs.folder import RunFolder
 from regard.training.guide import Guide, Guided, distance
-from regard.training.loss import CrossEntropy
+from regard.training.loss import LIKELIHOOD, CrossEntropy
 from regard.training.optimizers.adam import Adam
 from regard.training.schedules.constant import Constant
 from regard.training.settings import TrainingSettings
@@ -110,7 +110,7 @@ def test_a_weight_of_zero_is_no_catastrophe() -> None:
 @pytest.mark.parametrize("name", DESIGNS)
 def test_the_total_is_both_losses(name: str) -> None:
     made, item, settings = model(name).eval(), batch(3), guide(weight=0.3)
-    plain = CrossEntropy(smoothing=0.1)
+    plain = examples.measured()
     loss = Guided(plain, settings)(made, item)
     with watch(made, {LAYERS[name]: [0]}) as seen:
         alone = plain(made, item)
@@ -118,16 +118,15 @@ def test_the_total_is_both_losses(name: str) -> None:
     assert item.links is not None
     added = 0.3 * dense(weights.detach().double().numpy(), item.links.numpy(), 1)
     assert loss.total.item() == pytest.approx(alone.total.item() + added, rel=1e-5)
-    assert loss.negative_log_likelihood.item() == alone.negative_log_likelihood.item()
-    assert loss.tokens == alone.tokens
+    assert loss.parts[LIKELIHOOD].item() == alone.parts[LIKELIHOOD].item()
+    assert loss.count == alone.count
 
 
 def test_without_links_it_is_the_plain_loss() -> None:
     made, item = model("transformer").eval(), batch(3)
     bare = collate([row[row != 0].numpy() for row in item.source], [row[row != 0].numpy() for row in item.target_out])
-    plain = CrossEntropy()
+    plain = examples.measured()
     assert Guided(plain, guide())(made, bare).total.item() == plain(made, item).total.item()
-    assert TrainingSettings(loss=plain).objective() is plain
 
 
 def test_which_layer_learns() -> None:
@@ -171,11 +170,9 @@ class Made:
             position = position.next(4)
 
 
-def settings(steps: int, guided: Guide | None) -> TrainingSettings:
+def settings(steps: int) -> TrainingSettings:
     return TrainingSettings(
         steps=steps,
-        guide=guided,
-        loss=CrossEntropy(),
         optimizer=Adam(learning_rate=0.01),
         schedule=Constant(),
         validate_every=steps,
@@ -185,9 +182,11 @@ def settings(steps: int, guided: Guide | None) -> TrainingSettings:
 
 def train(folder: Path, name: str, steps: int, guided: Guide | None, until: int | None = None) -> Model:
     made = model(name)
-    artifact = Artifact(config={"model": {"name": "tiny"}}, vocabularies=(VOCABULARY, VOCABULARY))
+    artifact = Artifact(config={"model": {"name": "tiny"}}, task="translate", sizes={})
     place = examples.run_folder(folder)
-    Trainer(made, Made(), settings(until or steps, guided), place, artifact=artifact).run()
+    plain = examples.measured(CrossEntropy())
+    objective = plain if guided is None else Guided(plain, guided)
+    Trainer(made, Made(), settings(until or steps), place, objective=objective, artifact=artifact).run()
     return made
 
 

@@ -41,8 +41,8 @@ def test_it_survives_json() -> None:
 
 def test_more_is_always_better() -> None:
     metrics = {"loss": 2.0, "bleu": 30.0, "perplexity": float("nan")}
-    assert score_of(metrics, "loss") == -2.0
-    assert score_of(metrics, "bleu") == 30.0
-    assert score_of(metrics, "perplexity") == float("-inf")
+    assert score_of(metrics, "loss", {"loss", "perplexity"}) == -2.0
+    assert score_of(metrics, "bleu", {"loss", "perplexity"}) == 30.0
+    assert score_of(metrics, "perplexity", {"loss", "perplexity"}) == float("-inf")
     with pytest.raises(RegardError, match=r"training\.metric: unknown 'bleau' \(did you mean 'bleu'\?\)"):
-        score_of(metrics, "bleau")
+        score_of(metrics, "bleau", {"loss", "perplexity"})

@@ -38,7 +38,7 @@ def test_what_was_saved_is_resumed(tmp_path: Path) -> None:
     first, second = keeper(tmp_path), keeper(tmp_path)
     with torch.no_grad():
         first.model.norm.bias.fill_(3.0)
-    state = TrainingState(step=5, tokens=7)
+    state = TrainingState(step=5, seen=7)
     first.save(state)
     assert second.resume() == state
     assert torch.equal(second.model.norm.bias, torch.full((8,), 3.0))
@@ -72,7 +72,7 @@ def test_the_same_state_is_not_written_twice(tmp_path: Path) -> None:
 
 
 def test_the_model_is_there_after_every_better_validation(tmp_path: Path) -> None:
-    artifact = Artifact(config={}, vocabularies=(12, 12))
+    artifact = Artifact(config={}, task="translate", sizes=examples.SIZES)
     made = keeper(tmp_path, artifact=artifact, average=2)
     history = validate(made, History(), 2, 1.0)
     assert load_artifact(tmp_path / "model.safetensors").weights["norm.bias"][0] == 2

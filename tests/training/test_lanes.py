@@ -16,7 +16,6 @@ from regard.models.gpt import Gpt
 from regard.models.model import Model
 from regard.models.transformer import Transformer
 from regard.training.lanes import Lanes, lane_count, twin
-from regard.training.loss import CrossEntropy
 from regard.training.trainer import Trainer
 
 from . import examples
@@ -32,8 +31,10 @@ def transformer(dropout: float) -> Model:
 
 def gradients(model: Model, item: Any, lanes: int, seed: int = 5) -> tuple[list[torch.Tensor], list[float]]:
     model.zero_grad()
-    losses = Lanes(model, lanes).backward(CrossEntropy(smoothing=0.1), item, item.tokens, seed)
-    return [weight.grad.clone() for weight in model.parameters() if weight.grad is not None], losses.tolist()
+    losses = Lanes(model, lanes).backward(examples.measured(), item, item.count, seed)
+    return [weight.grad.clone() for weight in model.parameters() if weight.grad is not None], [
+        value.item() for value in losses.values()
+    ]
 
 
 @pytest.mark.parametrize("lanes", [2, 3])
@@ -73,7 +74,7 @@ def test_a_failure_in_any_lane_is_raised() -> None:
     def fail(model: Any, item: Batch) -> Any:
         if len(item) and model is not whole:
             raise ArithmeticError("in a twin")
-        return CrossEntropy()(model, item)
+        return examples.measured()(model, item)
 
     whole = transformer(0.0)
     with pytest.raises(ArithmeticError, match="in a twin"):
@@ -93,7 +94,7 @@ def test_a_run_in_lanes_goes_on_to_the_same_bytes(tmp_path: Path) -> None:
     def train(name: str, steps: int) -> bytes:
         folder = examples.run_folder(tmp_path / name)
         settings = examples.settings(steps=steps, lanes=2, metric="loss")
-        Trainer(transformer(0.3), examples.Made(), settings, folder).run()
+        Trainer(transformer(0.3), examples.Made(), settings, folder, objective=examples.measured()).run()
         return folder.checkpoints.path(steps).read_bytes()
 
     train("stopped", 8)

@@ -1,13 +1,10 @@
-import numpy as np
 import pytest
 import torch
 import torch.nn.functional as F
 
 from regard.base.errors import ConfigError
 from regard.data.pairs import Batch
-from regard.data.plan import BatchPosition
-from regard.data.windows import Streams, StreamSettings
-from regard.training.loss import CrossEntropy, hidden_states
+from regard.training.loss import LIKELIHOOD, CrossEntropy
 
 from . import examples
 
@@ -23,12 +20,12 @@ def reference(model: examples.Tiny, batch: Batch, smoothing: float) -> torch.Ten
 @pytest.mark.parametrize("smoothing", [0.0, 0.1])
 def test_it_is_torch_cross_entropy_over_real_tokens(rows: int | None, smoothing: float) -> None:
     model, batch = examples.tiny().double().eval(), examples.batch(1)
-    loss = CrossEntropy(smoothing=smoothing, rows=rows)(model, batch)
+    loss = examples.measured(CrossEntropy(smoothing=smoothing, rows=rows))(model, batch)
     loss.total.backward()
     found = {name: weight.grad for name, weight in model.named_parameters()}
-    assert loss.tokens == batch.tokens == int((batch.target_out != 0).sum())
+    assert loss.count == batch.count == int((batch.target_out != 0).sum())
     torch.testing.assert_close(loss.total, reference(model, batch, smoothing), rtol=0, atol=1e-10)
-    torch.testing.assert_close(loss.negative_log_likelihood, reference(model, batch, 0.0).detach(), rtol=0, atol=1e-10)
+    torch.testing.assert_close(loss.parts[LIKELIHOOD], reference(model, batch, 0.0).detach(), rtol=0, atol=1e-10)
     model.zero_grad()
     reference(model, batch, smoothing).backward()
     for name, weight in model.named_parameters():
@@ -39,27 +36,10 @@ def test_padding_changes_nothing() -> None:
     model, batch = examples.tiny().double().eval(), examples.batch(2)
     padded = Batch(
         batch.source, batch.source_lengths, F.pad(batch.target_in, (0, 3)), F.pad(batch.target_out, (0, 3)),
-        batch.target_lengths, batch.tokens,
+        batch.target_lengths, batch.count,
     )  # fmt: skip
-    torch.testing.assert_close(CrossEntropy()(model, batch).total, CrossEntropy()(model, padded).total)
-
-
-def test_streams_are_read_without_a_source_and_without_empty_rows() -> None:
-    streams = Streams(np.arange(4, 9), StreamSettings(rows=4, length=3))
-    window = streams.at(BatchPosition())
-    assert (window.target == 0).all(1).any()
-    seen = {}
-
-    class Watching(examples.Tiny):
-        def hidden(self, source, source_lengths, target):  # type: ignore[no-untyped-def]
-            seen.update(source=source, rows=len(target))
-            return super().hidden(source, source_lengths, target)
-
-    hidden, targets = hidden_states(Watching(), window)
-    assert seen["source"] is None
-    assert seen["rows"] == 3
-    assert targets.tolist() == [4, 5, 6, 7, 8]
-    assert len(hidden) == window.tokens == 5
+    measured = examples.measured()
+    torch.testing.assert_close(measured(model, batch).total, measured(model, padded).total)
 
 
 def test_settings_out_of_range_are_named() -> None:

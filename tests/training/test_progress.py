@@ -14,12 +14,12 @@ def test_a_silent_watcher_still_warns() -> None:
 def test_the_pace_is_that_of_steps_alone() -> None:
     times = iter([0.0, 2.0, 4.0, 100.0, 102.0])
     pace = Pace(lambda: next(times))
-    assert pace.tokens_per_second == pace.seconds_per_step == 0
+    assert pace.per_second == pace.seconds_per_step == 0
     pace.tick(10)
     pace.tick(10)
     pace.resume()
     pace.tick(10)
-    assert pace.tokens_per_second == pytest.approx(5.0)
+    assert pace.per_second == pytest.approx(5.0)
     assert pace.seconds_per_step == pytest.approx(2.0)
 
 
@@ -30,4 +30,4 @@ def test_the_pace_follows_a_change() -> None:
         now += seconds
         pace.tick(6)
     assert pace.seconds_per_step == pytest.approx(3.0, rel=0.01)
-    assert pace.tokens_per_second == pytest.approx(2.0, rel=0.01)
+    assert pace.per_second == pytest.approx(2.0, rel=0.01)

@@ -17,10 +17,9 @@ def test_settings_are_written_and_read() -> None:
 
 
 def test_a_table_chooses_parts() -> None:
-    table = {"optimizer": {"learning_rate": 0.1}, "loss": {"rows": "none"}, "schedule": {"name": "cosine", "steps": 5}}
+    table = {"optimizer": {"learning_rate": 0.1}, "schedule": {"name": "cosine", "steps": 5}}
     settings = from_dict(table, TrainingSettings, "training")
     assert settings.optimizer == Adam(learning_rate=0.1)
-    assert settings.loss.rows is None
     assert settings.schedule == Cosine(5)
 
 

@@ -13,7 +13,8 @@ from . import examples
 
 def test_it_survives_json() -> None:
     state = TrainingState(
-        step=7, position=BatchPosition(epoch=1, index=3), tokens=99, lines=4, loss=0.1 + 0.2, likelihood=1 / 3,
+        step=7, position=BatchPosition(epoch=1, index=3), seen=99,
+        lines=4, sums={"loss": 0.1 + 0.2, "likelihood": 1 / 3},
         counted=5, validated=6, history=History().add(6, -1.5),
     )  # fmt: skip
     assert TrainingState.from_dict(json.loads(json.dumps(state.to_dict()))) == state
@@ -42,3 +43,10 @@ def test_tied_weights_are_kept_once_and_restored_everywhere() -> None:
 def test_weights_of_another_model_are_refused() -> None:
     with pytest.raises(RegardError, match=r"file: has no tensor 'middle\.bias'"):
         set_weights(examples.tiny(), {"embedding.weight": torch.ones(1)}, "file")
+
+
+def test_a_state_from_before_losses_had_parts_is_read() -> None:
+    table = TrainingState(step=3).to_dict()
+    old = {key: value for key, value in table.items() if key not in ("seen", "sums")}
+    read = TrainingState.from_dict(old | {"tokens": 9, "loss": 2.0, "likelihood": 1.5, "counted": 4})
+    assert read == TrainingState(step=3, seen=9, sums={"loss": 2.0, "likelihood": 1.5}, counted=4)

@@ -10,7 +10,7 @@ from regard.training.tensorboard import TensorBoard
 
 
 def report(step: int, loss: float) -> StepReport:
-    speed = {"learning_rate": 0.1, "gradient_norm": 2.0, "tokens_per_second": 7.0, "seconds_left": 6.0}
+    speed = {"learning_rate": 0.1, "gradient_norm": 2.0, "unit": "tokens", "per_second": 7.0, "seconds_left": 6.0}
     return StepReport(step=step, steps=9, epoch=0, loss=loss, **speed)
 
 

@@ -4,6 +4,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,12 +30,11 @@ from regard.training.schedules.constant import Constant
 from regard.training.schedules.plateau import Plateau
 from regard.training.state import seed_of
 from regard.training.trainer import DivergedError, Outcome, Trainer
-from regard.training.validation import Validation
 
 from . import examples
 
 ROOT = Path(__file__).resolve().parents[2]
-ARTIFACT = Artifact(config={"model": {"name": "tiny"}}, vocabularies=(12, 12))
+ARTIFACT = Artifact(config={"model": {"name": "tiny"}}, task="translate", sizes=examples.SIZES)
 
 
 class Watcher(Progress):
@@ -69,6 +69,7 @@ def trainer(path: Path, watcher: Watcher | None = None, **changes: Any) -> Train
         examples.Made(),
         examples.settings(**changes),
         examples.run_folder(path),
+        objective=examples.measured(),
         validate=examples.validation(),
         progress=watcher or Watcher(),
         artifact=ARTIFACT,
@@ -233,7 +234,13 @@ def test_a_finished_run_stays_as_it_is(undisturbed: Path, tmp_path: Path) -> Non
 
 
 def test_another_model_does_not_fit_the_checkpoints(undisturbed: Path) -> None:
-    other = Trainer(torch.nn.Linear(2, 2), examples.Made(), examples.settings(), RunFolder(undisturbed))
+    other = Trainer(
+        torch.nn.Linear(2, 2),
+        examples.Made(),
+        examples.settings(),
+        RunFolder(undisturbed),
+        objective=examples.measured(),
+    )
     with pytest.raises(RegardError, match=r"step-\d+\.safetensors: has no tensor 'bias'"):
         other.run()
 
@@ -266,7 +273,7 @@ def by_hand(steps: int, accumulate: int, clip: float) -> dict[str, torch.Tensor]
                 logits.flatten(0, 1), one.target_out.flatten(), ignore_index=0, reduction="sum", label_smoothing=0.1
             )
         optimizer.zero_grad()
-        (loss / sum(one.tokens for one in batches)).backward()
+        (loss / sum(one.count for one in batches)).backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), clip)
         optimizer.step()
     return model.state_dict()
@@ -284,9 +291,9 @@ def test_a_step_is_the_mean_of_its_tokens(accumulate: int, clip: float, tmp_path
         average_of="last",
         optimizer=Adam(learning_rate=0.01, weight_decay=0.1),
         schedule=Constant(),
-        loss=CrossEntropy(smoothing=0.1, rows=5),
     )
-    Trainer(model, examples.Made(), chosen, examples.run_folder(tmp_path)).run()
+    measured = examples.measured(CrossEntropy(smoothing=0.1, rows=5))
+    Trainer(model, examples.Made(), chosen, examples.run_folder(tmp_path), objective=measured).run()
     for name, weights in by_hand(9, accumulate, clip).items():
         torch.testing.assert_close(model.state_dict()[name], weights, rtol=1e-4, atol=1e-5)
 
@@ -321,7 +328,7 @@ def test_what_is_not_a_number_ends_it_and_is_named(tmp_path: Path) -> None:
 
     def objective(model: Any, item: Any) -> Loss:
         loss = plain(model, item)
-        return loss._replace(total=loss.total * float("nan")) if poisoned.state.step == 9 else loss
+        return replace(loss, total=loss.total * float("nan")) if poisoned.state.step == 9 else loss
 
     poisoned.objective = objective
     with pytest.raises(
@@ -335,7 +342,9 @@ def test_what_is_not_a_number_ends_it_and_is_named(tmp_path: Path) -> None:
 def test_an_endless_gradient_is_named(tmp_path: Path) -> None:
     model = examples.tiny()
     model.middle.weight.register_hook(lambda gradient: gradient * float("inf"))
-    stuck = Trainer(model, examples.Made(), examples.settings(), examples.run_folder(tmp_path))
+    stuck = Trainer(
+        model, examples.Made(), examples.settings(), examples.run_folder(tmp_path), objective=examples.measured()
+    )
     with pytest.raises(DivergedError, match=r"step 1: the gradient's norm is (nan|inf)"):
         stuck.run()
 
@@ -364,7 +373,9 @@ def test_it_ends_with_epochs(tmp_path: Path) -> None:
 def test_without_validation_the_latest_weights_are_the_model(tmp_path: Path) -> None:
     model = examples.tiny()
     chosen = examples.settings(steps=10, average=2)
-    outcome = Trainer(model, examples.Made(), chosen, examples.run_folder(tmp_path)).run()
+    outcome = Trainer(
+        model, examples.Made(), chosen, examples.run_folder(tmp_path), objective=examples.measured()
+    ).run()
     assert outcome.averaged == (8, 10)
     assert {entry["kind"] for entry in log_of(tmp_path)} == {"train"}
 
@@ -402,7 +413,7 @@ def test_whoever_watches_is_told(tmp_path: Path) -> None:
     watched.run()
     assert [report.step for report in watcher.reports] == list(range(1, 9))
     assert [report.seconds_left for report in watcher.reports[-2:]] == pytest.approx([2.0, 0.0])
-    assert all(report.tokens_per_second > 0 and report.steps == 8 for report in watcher.reports)
+    assert all(report.per_second > 0 and report.steps == 8 for report in watcher.reports)
     assert [report.epoch for report in watcher.reports] == [0] * 7 + [1]
     assert watcher.start == 0
     assert [step for step, _ in watcher.validations] == [4, 8]
@@ -428,10 +439,12 @@ def test_a_transformer_learns_to_repeat(tmp_path: Path) -> None:
     sizes = {"encoder_layers": 1, "decoder_layers": 1, "width": 16, "feedforward": 32, "heads": 2}
     torch.manual_seed(0)
     model = Transformer(**sizes, dropout=0.1).build(examples.SIZES)
-    validate = Validation([examples.batch(99, 0)])
-    artifact = Artifact(config={"model": {"name": "transformer"} | sizes}, vocabularies=(12, 12))
+    validate = examples.validating(examples.batch(99, 0))
+    artifact = Artifact(config={"model": {"name": "transformer"} | sizes}, task="translate", sizes=examples.SIZES)
     chosen, folder = examples.settings(metric="loss", average=2), examples.run_folder(tmp_path)
-    Trainer(model, examples.Made(), chosen, folder, validate=validate, artifact=artifact).run()
+    Trainer(
+        model, examples.Made(), chosen, folder, objective=examples.measured(), validate=validate, artifact=artifact
+    ).run()
     losses = [entry["loss"] for entry in log_of(tmp_path) if entry["kind"] == "valid"]
     assert losses[-1] < losses[0]
     model.eval()
@@ -445,8 +458,10 @@ def test_a_language_model_learns_from_streams(tmp_path: Path) -> None:
     streams = Streams(text, StreamSettings(rows=7, length=8))
     torch.manual_seed(0)
     model = Gpt(layers=1, width=16, heads=2, dropout=0.0).build({"text": examples.VOCABULARY})
-    validate = Validation([streams.at(BatchPosition(index=index)) for index in range(len(streams))])
+    validate = examples.validating(*(streams.at(BatchPosition(index=index)) for index in range(len(streams))))
     chosen = examples.settings(metric="perplexity", steps=24)
-    Trainer(model, streams, chosen, examples.run_folder(tmp_path), validate=validate).run()
+    Trainer(
+        model, streams, chosen, examples.run_folder(tmp_path), objective=examples.measured(), validate=validate
+    ).run()
     perplexities = [entry["perplexity"] for entry in log_of(tmp_path) if entry["kind"] == "valid"]
     assert perplexities[-1] < 0.7 * perplexities[0]

@@ -1,33 +1,40 @@
 import math
+from dataclasses import replace
 
 import pytest
 import torch
 
 from regard.base.errors import RegardError
-from regard.training.loss import CrossEntropy
-from regard.training.validation import Validation, perplexity, validate_quietly
+from regard.data.pairs import Batch
+from regard.training.loss import CrossEntropy, Loss
+from regard.training.validation import mean_losses, perplexity, validate_quietly
 
 from . import examples
 
 
 def test_the_mean_is_over_tokens_not_batches() -> None:
     model, batches = examples.tiny().eval(), [examples.batch(1), examples.batch(2)]
-    losses = [CrossEntropy()(model, one) for one in batches]
-    mean = sum(loss.total.item() for loss in losses) / sum(one.tokens for one in batches)
-    metrics = Validation(batches, objective=CrossEntropy(smoothing=0.3))(model)
+    losses = [examples.measured(CrossEntropy())(model, one) for one in batches]
+    mean = sum(loss.total.item() for loss in losses) / sum(one.count for one in batches)
+    metrics = mean_losses(model, batches, examples.measured(CrossEntropy(smoothing=0.3)))
     assert metrics["perplexity"] == pytest.approx(math.exp(mean))
     assert metrics["loss"] != pytest.approx(mean)
-    assert Validation(batches)(model)["loss"] == pytest.approx(mean)
+    assert mean_losses(model, batches, examples.measured(CrossEntropy()))["loss"] == pytest.approx(mean)
 
 
-def test_the_scorer_s_metrics_are_added() -> None:
-    metrics = Validation([examples.batch(1)], lambda model: {"bleu": 12})(examples.tiny())
-    assert list(metrics) == ["loss", "perplexity", "bleu"]
+def test_parts_of_the_loss_are_metrics_too() -> None:
+    def objective(model: examples.Tiny, item: Batch) -> Loss:
+        loss = examples.measured()(model, item)
+        return replace(loss, parts={**loss.parts, "balance": torch.tensor(2.0 * item.count)})
+
+    metrics = mean_losses(examples.tiny(), [examples.batch(1), examples.batch(2)], objective)
+    assert list(metrics) == ["loss", "balance", "perplexity"]
+    assert metrics["balance"] == pytest.approx(2.0)
 
 
 def test_nothing_to_predict_is_an_error() -> None:
-    with pytest.raises(RegardError, match="there are no tokens to predict"):
-        Validation([])(examples.tiny())
+    with pytest.raises(RegardError, match="there is nothing to predict"):
+        mean_losses(examples.tiny(), [], examples.measured())
 
 
 def test_it_leaves_the_model_as_it_was() -> None:

@@ -125,7 +125,7 @@ def load_translator(model: Path, device: str) -> "Translator":
     """A translation model with attention over its source."""
     from regard.base.errors import UsageError
     from regard.decoding.translator import Translator
-    from regard.inspection.loading import load
+    from regard.loading import load
 
     translator = load(model, device=device)
     if not isinstance(translator, Translator):

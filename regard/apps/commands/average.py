@@ -16,8 +16,8 @@ def average(
     out: Annotated[Path, typer.Option(help="The file to write.")],
 ) -> None:
     """Average the weights of models that differ in nothing else; it often does better than each of them."""
-    from regard.decoding.loading import model_file
     from regard.runs.artifact import save_artifact
+    from regard.runs.folder import model_file
     from regard.training.average import average_artifacts
 
     save_artifact(out, average_artifacts([model_file(model) for model in models]))

@@ -1,7 +1,7 @@
 """regard compare: several models on one test set, side by side."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -9,6 +9,7 @@ from regard.apps.display import bar
 from regard.apps.options import (
     BeamOption,
     DeviceOption,
+    EngineOption,
     FileGroups,
     StrategyOption,
     ThreadsOption,
@@ -16,6 +17,9 @@ from regard.apps.options import (
     examples,
     use_threads,
 )
+
+if TYPE_CHECKING:
+    from regard.metrics.quality import QualityScore
 
 app = typer.Typer(add_completion=False)
 
@@ -35,45 +39,53 @@ def compare(
     tokenize: Annotated[str | None, typer.Option(help="sacrebleu's tokenizer; none for tokenized text.")] = None,
     beam: BeamOption = None,
     strategy: StrategyOption = None,
+    engine: EngineOption = "torch",
     device: DeviceOption = "cpu",
     threads: ThreadsOption = None,
 ) -> None:
-    """Translate a test set with each model and print BLEU, overall and by the length of the source.
+    """Evaluate each model on a test set and print its score; that of translations also by the length of the source.
 
-    Below each but the first: how much of the first model's BLEU it is.
+    Below each but the first: how much of the first model's score it is.
     """
     use_threads(threads)
     from regard.base.errors import UsageError
-    from regard.data.corpus import open_corpus
-    from regard.decoding.loading import load
-    from regard.decoding.translator import Translator
-    from regard.inspection.pictures.draw import save
-    from regard.inspection.pictures.length_picture import length_picture
-    from regard.metrics.by_length import bleu_by_length, by_length, percent_of
-    from regard.metrics.quality import bleu
+    from regard.loading import load_task
+    from regard.metrics.by_length import percent_of
+    from regard.tasks.task import Evaluation
 
-    bleu(["a"], ["a"], tokenize)  # an unknown tokenizer is better known now than after translating
-    pairs = list(open_corpus(*test, blanks="error").pairs())
-    sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
-    parts = by_length(sources, groups)
-    typer.echo("\t".join(["model", "all", *map(str, parts)]))
-    scores: dict[str, list[float]] = {}
-    with bar("translating", len(models)) as advance:
+    how = Evaluation(search=lambda own: chosen_strategy(strategy, beam, own), tokenize=tokenize, groups=groups)
+    scores: dict[str, QualityScore] = {}
+    with bar("evaluating", len(models)) as advance:
         for model in models:
-            translator = load(model, device=device)
-            if not isinstance(translator, Translator):
-                raise UsageError(f"{model}: a language model, which cannot translate")
-            search = chosen_strategy(strategy, beam, translator.strategy)
-            outputs = [one.text for one in translator.translate(sources, strategy=search)]
+            task, loaded = load_task(model, device=device, engine=engine, threads=threads)
+            found = task.evaluate(loaded, test, how)[0]
             name = model.stem if model.suffix else model.name
             name = str(model) if name in scores else name
-            own = [bleu(outputs, references, tokenize), *bleu_by_length(outputs, references, parts, tokenize)]
-            typer.echo("\t".join([name, f"{own[0]:.2f}", *(f"{value:.1f}" for value in own[1:])]))
-            scores[name] = own
-            first, most = next(iter(scores.items()))
-            if name != first:
-                typer.echo("\t".join([f"% of {first}", *(f"{share:.0f}" for share in percent_of(own, most))]))
+            if not scores:
+                typer.echo("\t".join(["model", "all", *found.groups]))
+            first = next(iter(scores), None)
+            if first is not None and scores[first].name != found.name:
+                raise UsageError(
+                    f"{model}: its {found.name} cannot be compared with the {scores[first].name} of {first}"
+                )
+            scores[name] = found
+            typer.echo("\t".join([name, f"{found.value:.2f}", *(f"{value:.1f}" for value in found.groups.values())]))
+            if first is not None:
+                typer.echo(
+                    "\t".join(
+                        [f"% of {first}", *(f"{one:.0f}" for one in percent_of(_values(found), _values(scores[first])))]
+                    )
+                )
             advance(1)
     if out is not None:
-        save(length_picture(parts, {name: own[1:] for name, own in scores.items()}), out)
+        from regard.inspection.pictures.draw import save
+        from regard.inspection.pictures.length_picture import length_picture
+
+        drawn = {name: list(one.groups.values()) for name, one in scores.items()}
+        save(length_picture(list(found.groups), drawn), out)
         typer.echo(f"wrote {out}", err=True)
+
+
+def _values(score: "QualityScore") -> list[float]:
+    """The score overall and in each group."""
+    return [score.value, *score.groups.values()]

@@ -35,10 +35,10 @@ def demo(
     """Train a translator of written dates, measure it on days it has never seen, and draw what it looks at."""
     use_threads(threads)
     from regard.apps.commands.train import run_training
-    from regard.apps.run_settings import read_run
     from regard.base.files import write_text
     from regard.data.dates import DATE_LANGUAGES, DateSettings, write_dates
-    from regard.decoding.loading import load
+    from regard.loading import load
+    from regard.tasks.run import read_run
 
     folder.mkdir(parents=True, exist_ok=True)
     typer.echo(f"Writing dates in {len(DATE_LANGUAGES)} languages to {folder} …", err=True)

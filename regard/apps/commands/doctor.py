@@ -31,60 +31,22 @@ def doctor(
 ) -> None:
     """Check the data, try the model for a few seconds, and predict time and memory."""
     use_threads(threads)
-    from regard.apps.preparation import prepare
-    from regard.apps.run_settings import read_run
-    from regard.base.errors import UsageError
-    from regard.data.corpus import open_corpus
+    from regard.tasks.run import read_run
+    from regard.tasks.start import Started
 
     settings = read_run(run, changes)
     home = run.parent if data is None else data
-    corpus = settings.data.corpus(settings.data.train, home, "skip")
-    held_out = {}
-    if settings.data.dev is not None:
-        held_out["dev"] = settings.data.corpus(settings.data.dev, home, "error")
-    if test:
-        held_out["test"] = open_corpus(*test, blanks="error" if corpus.sides == 2 else "skip")
-    for name, other in held_out.items():
-        if other.sides != corpus.sides:
-            raise UsageError(f"{name}: must have as many sides as the training text, {corpus.sides}, not {other.sides}")
-    typer.echo("Data")
-    if corpus.sides == 2:
-        _check(corpus, held_out)
     with tempfile.TemporaryDirectory(prefix="regard-doctor-") as folder:
-        prepared = prepare(settings, Path(folder), home)
-        _subwords(prepared, held_out)
+        started = Started(settings, settings.task.prepare(Path(folder), home))
+        typer.echo("Data")
+        checkup = settings.task.check(started.prepared, home, test)
+        for fact in checkup.facts:
+            typer.echo(f"  {fact}")
+        for finding in checkup.findings:
+            typer.echo(f"  ! {finding}")
         typer.echo("\nTraining on this machine")
         _processor()
-        _predict(prepared, seconds, device)
-
-
-def _check(corpus: Any, held_out: dict[str, Any]) -> None:
-    from regard.data.checkup import check_corpus
-
-    checkup = check_corpus(corpus, held_out)
-    typer.echo(f"  {checkup.counts}")
-    for finding in checkup.findings:
-        typer.echo(f"  ! {finding}")
-    if not checkup.findings:
-        typer.echo("  no duplicates, leaks, copies, odd lengths or lines in a wrong language")
-
-
-def _subwords(prepared: Any, held_out: dict[str, Any]) -> None:
-    from regard.data.subwords.tokenizer import Subwords
-
-    pair = prepared.subwords
-    sides = [pair] if isinstance(pair, Subwords) else [pair.source, pair.target]
-    sizes = " and ".join(f"{len(side):,}" for side in dict.fromkeys(sides))
-    lengths = ", ".join(f"{side.lengths.mean():.1f}" for side in prepared.store.sides)
-    typer.echo(f"  {sizes} subwords; {lengths} of them in a mean line")
-    for name, corpus in held_out.items():
-        missing: dict[str, None] = {}
-        for row in corpus.rows():
-            for side, text in zip(sides, row, strict=True):
-                missing.update(dict.fromkeys(side.unknowns(text)))
-        if missing:
-            shown = " ".join(list(missing)[:20])
-            typer.echo(f"  ! {len(missing)} characters of {name} cannot be written: {shown} (byte_fallback = true can)")
+        _predict(started, seconds, device)
 
 
 def _processor() -> None:
@@ -96,15 +58,16 @@ def _processor() -> None:
         typer.echo(f"  ! {held}")
 
 
-def _predict(prepared: Any, seconds: float, device: str) -> None:
+def _predict(started: Any, seconds: float, device: str) -> None:
     from regard.apps.rehearsal import rehearse
 
-    found = rehearse(prepared, seconds, device)
-    training = prepared.settings.training
+    found = rehearse(started, seconds, device)
+    training, unit = started.run.training, started.run.task.unit
     limits = [training.steps, training.epochs and training.epochs * found.steps_an_epoch]
     steps = min((limit for limit in limits if limit), default=found.steps_an_epoch)
-    typer.echo(f"  {found.weights:,} weights, {found.flops_an_epoch:.2e} floating-point operations an epoch")
-    typer.echo(f"  {found.tokens_a_second:,.0f} target tokens/s, {100 * found.padding:.1f} % padding")
+    flops = "" if found.flops_an_epoch is None else f", {found.flops_an_epoch:.2e} floating-point operations an epoch"
+    typer.echo(f"  {found.weights:,} weights{flops}")
+    typer.echo(f"  {found.a_second:,.0f} {unit}/s, {100 * found.padding:.1f} % padding")
     typer.echo(f"  an epoch is {found.steps_an_epoch:,} steps and takes {_time(found.seconds_an_epoch)}")
     whole = found.seconds_an_epoch * steps / max(1, found.steps_an_epoch)
     typer.echo(f"  {steps:,} steps take {_time(whole)} at most, validations apart; patience may end it sooner")

@@ -1,8 +1,8 @@
 """regard evaluate: how good a model is on a test set."""
 
-import math
+from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -10,6 +10,7 @@ from regard.apps.display import bar
 from regard.apps.options import (
     BeamOption,
     DeviceOption,
+    EngineOption,
     PrecisionOption,
     ShortlistOption,
     StrategyOption,
@@ -18,9 +19,6 @@ from regard.apps.options import (
     examples,
     use_threads,
 )
-
-if TYPE_CHECKING:
-    from regard.decoding.generator import Generator
 
 app = typer.Typer(add_completion=False)
 
@@ -45,50 +43,31 @@ def evaluate(
     out: Annotated[Path | None, typer.Option(help="Also write the translations to this file.")] = None,
     precision: PrecisionOption = "float32",
     shortlist: ShortlistOption = False,
+    engine: EngineOption = "torch",
     device: DeviceOption = "cpu",
     threads: ThreadsOption = None,
 ) -> None:
     """Print BLEU, chrF, TER, exact match and perplexity on a test set, with sacrebleu's signatures."""
     use_threads(threads)
     from regard.base.errors import RegardError, UsageError
-    from regard.base.files import write_text
-    from regard.data.corpus import open_corpus
-    from regard.decoding.generator import Generator
-    from regard.decoding.loading import load
-    from regard.metrics.quality import bleu, corpus_scores, exact_match
+    from regard.loading import load_task
+    from regard.tasks.task import Evaluation
 
     if len(files) > 2:
         raise UsageError(f"evaluate: give source and target, not {len(files)} files")
     if out is not None and not out.parent.is_dir():
         raise RegardError(f"--out: {out} cannot be written: there is no folder {out.parent}")
-    bleu(["a"], ["a"], tokenize)  # whether there is such a tokenizer is better known now than after translating
-    loaded = load(model, device=device, precision=precision, shortlist=shortlist)
-    if isinstance(loaded, Generator):
-        _language_model(loaded, [line.text for line in open_corpus(*files).lines()])
-        return
-    pairs = list(open_corpus(*files, blanks="error").pairs())
-    sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
-    search = chosen_strategy(strategy, beam, loaded.strategy)
-    with bar("translating", len(sources)) as advance:
-        outputs = []
-        for start in range(0, len(sources), 256):
-            part = sources[start : start + 256]
-            outputs += [one.text for one in loaded.translate(part, strategy=search, first_line=start + 1)]
-            advance(len(part))
-    if out is not None:
-        write_text(out, "".join(f"{text}\n" for text in outputs))
-    for score in corpus_scores(outputs, references, tokenize=tokenize, samples=samples, lowercase=lowercase):
-        typer.echo(f"{score}\t{score.signature}")
-    typer.echo(f"exact match {exact_match(outputs, references):.2f} %")
-    values = [value for row in loaded.score(sources, references) for value in row]
-    typer.echo(f"perplexity {math.exp(-sum(values) / len(values)):.3f} of the reference, by subword")
-
-
-def _language_model(generator: "Generator", lines: list[str]) -> None:
-    values = generator.score(lines)
-    characters = sum(len(line) + 1 for line in lines)
-    words = sum(len(line.split()) + 1 for line in lines)
-    nats = -sum(values)
-    typer.echo(f"perplexity {math.exp(nats / len(values)):.3f} by subword ({len(values):,} of them)")
-    typer.echo(f"perplexity {math.exp(nats / words):.3f} by word ({words:,} of them, ends of lines counted)")
-    typer.echo(f"bits per character {nats / math.log(2) / characters:.4f}")
+    speed: dict[str, Any] = {"precision": precision, "shortlist": shortlist, "engine": engine, "threads": threads}
+    task, loaded = load_task(model, device=device, **speed)
+    with ExitStack() as bars:
+        how = Evaluation(
+            search=lambda own: chosen_strategy(strategy, beam, own),
+            tokenize=tokenize,
+            lowercase=lowercase,
+            samples=samples,
+            out=out,
+            started=lambda count: bars.enter_context(bar("evaluating", count)),
+        )
+        scores = task.evaluate(loaded, files, how)
+    for score in scores:
+        typer.echo(f"{score}\t{score.signature}" if score.signature else str(score))

@@ -28,7 +28,7 @@ def generate(
     use_threads(threads)
     from regard.base.errors import UsageError
     from regard.decoding.generator import Generator
-    from regard.decoding.loading import load
+    from regard.loading import load
 
     generator = load(model, device=device)
     if not isinstance(generator, Generator):

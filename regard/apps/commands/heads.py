@@ -39,10 +39,12 @@ def heads(
     """
     use_threads(threads)
     from regard.alignment.direction import check_direction
+    from regard.alignment.head_choice import keep_choice
     from regard.alignment.heads import rank_heads
     from regard.base.errors import UsageError
     from regard.data.links import read_gold
     from regard.data.subwords.tokenizer import words
+    from regard.runs.folder import model_file
 
     if gold is not None and reverse is not None:
         raise UsageError("heads: give --gold or --reverse, not both; right links decide better")
@@ -57,20 +59,11 @@ def heads(
         check_direction(back, targets, sources, str(reverse))
     ranking = rank_heads(ahead, sources, targets, gold=right, reverse=back, most=pairs)
     _print(ranking, shown)
-    file = keep_choice(model, ranking)
+    file = model_file(model)
+    keep_choice(file, ranking.best)
     typer.echo(f"kept in {file}")
     if out is not None:
         _draw(ranking, out, str(model))
-
-
-def keep_choice(model: Path, ranking: "Ranking") -> Path:
-    """Write the best heads into the model's file, which is there in full at any time."""
-    from regard.decoding.loading import model_file
-    from regard.runs.artifact import load_artifact, save_artifact
-
-    file = model_file(model)
-    save_artifact(file, load_artifact(file).with_extras(alignment=ranking.best.to_dict()))
-    return file
 
 
 def _print(ranking: "Ranking", shown: int) -> None:

@@ -59,7 +59,7 @@ def inspect(
     page = _place(out)
     from regard.decoding.translator import Translator
     from regard.inspection.explanation.explain import explain_text
-    from regard.inspection.loading import load
+    from regard.loading import load
 
     translator = load(model, device=device)
     if not isinstance(translator, Translator):

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from regard.apps.options import DeviceOption, ThreadsOption, examples, use_threads
+from regard.apps.options import DeviceOption, EngineOption, ThreadsOption, examples, use_threads
 
 app = typer.Typer(add_completion=False)
 
@@ -20,6 +20,7 @@ def score(
     model: Annotated[Path, typer.Argument(help="A model file or run folder.")],
     files: Annotated[list[Path], typer.Argument(help="Source and target, or one file of pairs.")],
     per_token: Annotated[bool, typer.Option("--per-token", help="Each subword's log-probability too.")] = False,
+    engine: EngineOption = "torch",
     device: DeviceOption = "cpu",
     threads: ThreadsOption = None,
 ) -> None:
@@ -27,12 +28,12 @@ def score(
     use_threads(threads)
     from regard.base.errors import UsageError
     from regard.data.corpus import open_corpus
-    from regard.decoding.loading import load
     from regard.decoding.translator import Translator
+    from regard.loading import load
 
     if len(files) > 2:
         raise UsageError(f"score: give source and target, not {len(files)} files")
-    translator = load(model, device=device)
+    translator = load(model, device=device, engine=engine, threads=threads)
     if not isinstance(translator, Translator):
         raise UsageError(f"{model}: a language model; regard evaluate gives its perplexity on a text")
     pairs = list(open_corpus(*files, blanks="error").pairs())

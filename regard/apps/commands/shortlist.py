@@ -30,9 +30,10 @@ def shortlist(
     """
     from regard.base.errors import UsageError
     from regard.data.subwords.tokenizer import EOS
-    from regard.decoding.loading import model_file, subwords_of
+    from regard.decoding.opening import subwords_of
     from regard.decoding.shortlist import Shortlist
     from regard.runs.artifact import load_artifact, save_artifact
+    from regard.runs.folder import model_file
 
     file = model_file(model)
     artifact = load_artifact(file)

@@ -13,10 +13,10 @@ from regard.apps.server.messages import (
     Explain,
     Explained,
     Health,
-    Language,
     LinkedWords,
     Refusal,
-    Translate,
+    ServedLanguage,
+    TranslateCall,
     Translations,
     WordLink,
 )
@@ -37,7 +37,7 @@ class Calls:
     def __init__(self, service: Service) -> None:
         self._service, self._engines = service, service.engines
 
-    async def translate(self, call: Translate) -> Translations:
+    async def translate(self, call: TranslateCall) -> Translations:
         """Translate a text or several."""
         texts = _list(call.q)
         self._service.check_size(texts)
@@ -67,7 +67,7 @@ class Calls:
         [found] = await self._confidences([call.q], self._engines.readers())
         return detection.as_languages(found)
 
-    async def languages(self) -> list[Language]:
+    async def languages(self) -> list[ServedLanguage]:
         """List the languages, with what each can be translated into."""
         return self._engines.languages()
 

@@ -9,9 +9,8 @@ from typing import Any, NamedTuple
 from babel import Locale
 
 from regard.apps.server.batcher import Work
-from regard.apps.server.messages import Language
+from regard.apps.server.messages import ServedLanguage
 from regard.base.errors import UsageError
-from regard.decoding.loading import model_file
 from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategy import Strategy
 from regard.decoding.translator import Pair, Translation, Translator
@@ -19,6 +18,7 @@ from regard.inspection.explanation.explain import explain_text
 from regard.interop.export_folder import MANIFEST, read_manifest
 from regard.loading import load
 from regard.runs.artifact import load_artifact
+from regard.runs.folder import model_file
 
 _CODE = r"[A-Za-z]{2,8}(?:_[A-Za-z0-9]{2,8})?"
 _DIRECTION = re.compile(rf"({_CODE})-({_CODE})")
@@ -74,10 +74,10 @@ class Engines:
         """One engine for each language that is read."""
         return list({engine.source: engine for engine in reversed(self.all)}.values())
 
-    def languages(self) -> list[Language]:
+    def languages(self) -> list[ServedLanguage]:
         """Every language with its name and what it can be translated into, as LibreTranslate lists them."""
         into = {code: [one.target for one in self.all if one.source == code] for code in self.sources + self.targets}
-        return [Language(code=code, name=language_name(code), targets=targets) for code, targets in into.items()]
+        return [ServedLanguage(code=code, name=language_name(code), targets=targets) for code, targets in into.items()]
 
 
 def language_name(code: str) -> str:

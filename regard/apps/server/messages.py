@@ -30,7 +30,7 @@ class Keyed(Struct, kw_only=True):
     api_key: Key = None
 
 
-class Translate(Keyed, kw_only=True):
+class TranslateCall(Keyed, kw_only=True):
     """Texts to translate."""
 
     q: TextOrTexts
@@ -79,7 +79,7 @@ class Translations(TypedDict):
     detectedLanguage: NotRequired[DetectedLanguage | list[DetectedLanguage]]
 
 
-class Language(TypedDict):
+class ServedLanguage(TypedDict):
     """A language, with what it can be translated into."""
 
     code: str

@@ -27,13 +27,14 @@ from regard.layers.feeds.plain import FeedForward
 from regard.layers.inference.exact import stranger
 from regard.layers.inference.int8 import Int8Linear
 from regard.layers.inference.prepacked import Prepacked
+from regard.layers.output import LinearOutput
 from regard.layers.residual import Residual, Skip
 from regard.layers.stack import Stack
 from regard.models.gpt import GptModel
 from regard.models.model import Model
 from regard.models.transformer import TransformerModel
 
-LINEAR = (nn.Linear, Prepacked, Int8Linear)
+LINEAR = (nn.Linear, LinearOutput, Prepacked, Int8Linear)
 KNOWN = frozenset(
     (
         *(TransformerModel, GptModel, Embedding, nn.Embedding, LearnedTable, Stack, nn.ModuleList, nn.ModuleDict),

@@ -11,6 +11,7 @@ from regard.attention.multihead import MultiHead
 from regard.base.errors import UsageError
 from regard.layers.activation import ACTIVATIONS
 from regard.layers.block import Block
+from regard.layers.output import LinearOutput
 
 
 class PackedLayer:
@@ -76,7 +77,7 @@ def attend_packed(query: Tensor, key: Tensor, value: Tensor, bias: Tensor, scale
 
 def product(made: nn.Linear) -> Callable[[Tensor], Tensor]:
     """The linear map, without the detour over its module where it is a plain one."""
-    if type(made) is not nn.Linear:
+    if type(made) not in (nn.Linear, LinearOutput):
         return made.forward
     weight, bias = made.weight, made.bias
     return lambda x: linear(x, weight, bias)

@@ -1,16 +1,16 @@
-"""BLEU over the length of the source, a line for each model."""
+"""Quality by the length of the source, drawn: where a bottleneck shows."""
 
 from collections.abc import Mapping, Sequence
 
 from matplotlib.figure import Figure
 
 from regard.inspection.pictures.style import INK, QUIET, new_figure
-from regard.metrics.by_length import Group, percent_of
+from regard.metrics.by_length import percent_of
 
 _COLORS = ("#3b4a9b", "#c8642d", "#5b9aa0", "#8a5a9e", "#7a7d8c", "#a23b4e")
 
 
-def length_picture(groups: Sequence[Group], scores: Mapping[str, Sequence[float]], title: str = "") -> Figure:
+def length_picture(groups: Sequence[str], scores: Mapping[str, Sequence[float]], title: str = "") -> Figure:
     """A line for each model: BLEU over the length of the source; below, how much of the first model's it is."""
     (_, most), *others = scores.items()
     figure = new_figure(7.2, 6.4 if others else 4.2)
@@ -27,6 +27,6 @@ def length_picture(groups: Sequence[Group], scores: Mapping[str, Sequence[float]
         one.set(ylabel=label, ylim=(0, 1.05 * one.get_ylim()[1]))
     axes.set_title(title or "BLEU by the length of the source", loc="left", color=INK, fontweight="bold")
     axes.legend(frameon=False)
-    (axes, *below)[-1].set_xticks(range(len(groups)), [str(group) for group in groups])
+    (axes, *below)[-1].set_xticks(range(len(groups)), groups)
     (axes, *below)[-1].set_xlabel("words in the source")
     return figure

@@ -5,8 +5,11 @@ from torch import nn
 from regard.base.errors import UsageError, unknown
 from regard.layers.inference.int8 import Int8Linear
 from regard.layers.inference.prepacked import Prepacked
+from regard.layers.output import LinearOutput
 
 PRECISIONS: dict[str, type[Prepacked | Int8Linear]] = {"float32": Prepacked, "int8": Int8Linear}
+
+_KNOWN = (nn.Linear, LinearOutput)
 
 LEAST = 500_000
 """smaller matrices stay as they are, which is faster for them"""
@@ -18,6 +21,6 @@ def in_precision(model: nn.Module, precision: str) -> nn.Module:
         raise UsageError(unknown("precision", precision, PRECISIONS, "precisions"))
     for module in list(model.modules()):
         for name, child in list(module.named_children()):
-            if type(child) is nn.Linear and child.weight.numel() >= LEAST:
+            if isinstance(child, nn.Linear) and type(child) in _KNOWN and child.weight.numel() >= LEAST:
                 setattr(module, name, PRECISIONS[precision](child))
     return model

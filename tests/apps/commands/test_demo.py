@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-import regard.apps.run_settings
+import regard.apps.commands.demo
 import regard.data.dates
-from regard.apps.run_settings import read_run
+import regard.tasks.run
 from regard.data.dates import DateSettings
+from regard.tasks.run import read_run
 from tests.apps.running import Run
 
 SMALL = ("training.steps=4", "training.validate_every=4", "training.schedule.steps=4", "training.schedule.warmup=1")
@@ -20,7 +21,7 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A few dates and steps, in an empty folder."""
     few = partial(DateSettings, languages=("en", "de"), train=60, dev=5, test=7)
     monkeypatch.setattr(regard.data.dates, "DateSettings", few)
-    monkeypatch.setattr(regard.apps.run_settings, "read_run", partial(read_run, overrides=SMALL))
+    monkeypatch.setattr(regard.tasks.run, "read_run", partial(read_run, overrides=SMALL))
     monkeypatch.chdir(tmp_path)
 
 
@@ -58,7 +59,7 @@ def test_without_babel_one_sentence_says_how_to_get_it(run: Run, monkeypatch: py
 
 
 def test_the_settings_that_come_with_it_are_sound() -> None:
-    file = Path(regard.apps.run_settings.__file__).parent / "commands/demo.toml"
+    file = Path(regard.apps.commands.demo.__file__).with_name("demo.toml")
     settings = read_run(file)
     assert settings.training.steps == settings.training.schedule.steps
     assert settings.training.metric == "exact"

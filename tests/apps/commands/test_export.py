@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from regard.decoding.loading import load
+from regard.loading import load
 from regard.models.seq2seq import Seq2seq
 from tests.apps.running import Run
 from tests.interop.examples import TOY, unchecked, write, write_trained

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from regard.apps.commands.init import language_of
-from regard.apps.run_settings import read_run
+from regard.tasks.advice import language_of
+from regard.tasks.run import read_run
 from tests.apps import toy
 from tests.apps.running import Run
 
@@ -20,11 +20,11 @@ def test_the_settings_are_complete_and_their_reasons_are_said(texts: Path, run: 
     assert all(f"# {reason}" in text for reason in lines[1:-1])
     settings = read_run("run.toml")
     assert settings.name == "en-de"
-    assert (settings.data.source, settings.data.target) == ("en", "de")
-    assert settings.data.train == (Path("train.en"), Path("train.de"))
-    assert settings.data.dev == (Path("dev.en"), Path("dev.de"))
+    assert (settings.task.data.source, settings.task.data.target) == ("en", "de")
+    assert settings.task.data.train == (Path("train.en"), Path("train.de"))
+    assert settings.task.data.dev == (Path("dev.en"), Path("dev.de"))
     assert settings.training.metric == "exact"
-    assert settings.decoding.patience == 10.0
+    assert settings.task.decoding.patience == 10.0
 
 
 def test_long_lines_are_for_a_transformer_with_one_vocabulary(texts: Path, run: Run) -> None:
@@ -32,9 +32,9 @@ def test_long_lines_are_for_a_transformer_with_one_vocabulary(texts: Path, run: 
     assert run("init", "long.en", "long.de").code == 0
     settings = read_run("run.toml")
     assert type(settings.model).__name__ == "Transformer"
-    assert (settings.subwords.kind, settings.subwords.sharing) == ("bpe", "joint")
+    assert (settings.task.subwords.kind, settings.task.subwords.sharing) == ("bpe", "joint")
     assert settings.training.metric == "loss"  # nothing to validate on
-    assert settings.decoding.patience == 1.0
+    assert settings.task.decoding.patience == 1.0
 
 
 @pytest.mark.parametrize("model", ["transformer", "seq2seq"])
@@ -60,14 +60,14 @@ def test_paths_are_told_from_the_folder_of_the_run_file(texts: Path, run: Run) -
     assert run("init", "train.en", "train.de", "--out", "settings/a.toml", "--name", "x y").code == 0
     settings = read_run("settings/a.toml")
     assert settings.name == "x y"
-    assert settings.data.train == (texts / "train.en", texts / "train.de")
+    assert settings.task.data.train == (texts / "train.en", texts / "train.de")
 
 
 def test_odd_names_are_quoted(texts: Path, run: Run) -> None:
     for ending in ("en", "de"):
         Path(f"train.{ending}").rename(f'"тест"\\ text.{ending}')
     assert run("init", '"тест"\\ text.en', '"тест"\\ text.de').code == 0
-    assert read_run("run.toml").data.train[0].name == '"тест"\\ text.en'
+    assert read_run("run.toml").task.data.train[0].name == '"тест"\\ text.en'
 
 
 def test_a_hidden_file_has_no_name_to_give(texts: Path, run: Run) -> None:
@@ -89,7 +89,11 @@ def test_a_file_that_is_there_stays_unless_told(texts: Path, run: Run) -> None:
     ("arguments", "code", "sentence"),
     [
         (["train.en", "train.de", "--model", "tranformer"], 2, "did you mean 'transformer'?"),
-        (["train.en", "train.de", "--model", "gpt"], 2, "it learns from one side of text, but data.train has 2 sides"),
+        (
+            ["train.en", "train.de", "--model", "gpt"],
+            2,
+            "gpt learns from text, but the task translate gives source and target",
+        ),
         (["train.en", "train.de", "--preset", "date"], 2, "model.preset: unknown 'date' (did you mean 'dates'?)"),
         (["train.en", "train.de", "dev.en"], 2, "init: give source and target, or one file, but not 3"),
         (["train.en", "dev.de"], 1, "train.en has 200 lines but dev.de has 12"),

@@ -120,7 +120,7 @@ def test_without_matplotlib_there_is_a_model_and_a_note(home: Path, run: Run, mo
         ("data.train=['empty', 'empty']", 1, "empty: the file is empty"),
         ("data.train=['train.en', 'dev.de']", 1, "train.en has 200 lines but dev.de has 12"),
         ("data.dev=['dev.en']", 2, "dev.en: 1 sides of text, but 2 vocabularies"),
-        ("data.train=['train.en']", 2, "dev.en: 2 sides of text, but 1 vocabularies"),
+        ("data.train=['train.en']", 2, "data.train: has one side of text, but this task learns from source and target"),
         ("training.metric=blue", 1, "blue"),
         ("batches.tokens=2", 1, "batches: none of the 200 pairs can be used"),
     ],

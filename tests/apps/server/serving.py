@@ -17,7 +17,7 @@ from regard.apps.server.engines import Engine, Engines
 from regard.apps.server.guard import Sites
 from regard.apps.server.limits import Bodies, Keys, Limits
 from regard.apps.server.live import Server, bind
-from regard.apps.server.messages import Translate, read_call
+from regard.apps.server.messages import TranslateCall, read_call
 from regard.apps.server.metrics import Metrics
 from regard.apps.server.service import Service
 from regard.decoding.translator import Translation, Translator
@@ -94,7 +94,7 @@ def gated(engine: Engine) -> tuple[Engine, Gated]:
 
 def read(
     body: bytes | Iterable[bytes], media: str = "application/json", query: str = "", stalls: bool = False, **limits: Any
-) -> Translate:
+) -> TranslateCall:
     """What is read of a body that comes in these chunks, and then maybe no further."""
     chunks = iter([body] if isinstance(body, bytes) else body)
 
@@ -104,8 +104,8 @@ def read(
             await asyncio.Event().wait()
         return {"type": "http.request", "body": chunk or b"", "more_body": chunk is not None}
 
-    async def parsed(request: Request) -> Translate:
-        return await read_call(request, await Bodies(Limits(**limits)).receive(request), Translate)
+    async def parsed(request: Request) -> TranslateCall:
+        return await read_call(request, await Bodies(Limits(**limits)).receive(request), TranslateCall)
 
     headers = [(b"content-type", media.encode())] if media else []
     scope = {"type": "http", "method": "POST", "path": "/", "headers": headers, "query_string": query.encode()}

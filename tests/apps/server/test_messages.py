@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 import httpx
 import pytest
 
-from regard.apps.server.messages import Refusal, Translate, answer, from_form, from_json
+from regard.apps.server.messages import Refusal, TranslateCall, answer, from_form, from_json
 from tests.apps.server.serving import read
 
 CALL = {"q": "ä\nb", "source": "en", "target": "de"}
@@ -22,15 +22,15 @@ HALF = (
 
 
 def test_the_same_call_as_json_and_as_a_form() -> None:
-    as_json = from_json(json.dumps({**CALL, "alternatives": 2, "unknown": {}}).encode(), Translate)
-    as_form = from_form([*CALL.items(), ("alternatives", "2"), ("format", "")], Translate)
+    as_json = from_json(json.dumps({**CALL, "alternatives": 2, "unknown": {}}).encode(), TranslateCall)
+    as_form = from_form([*CALL.items(), ("alternatives", "2"), ("format", "")], TranslateCall)
     assert as_json == as_form
     assert (as_json.alternatives, as_json.format, as_json.api_key) == (2, None, None)
 
 
 def test_several_texts_in_both() -> None:
-    assert from_json(json.dumps({**CALL, "q": ["a", "b"]}).encode(), Translate).q == ["a", "b"]
-    assert from_form([("q", "a"), *list(CALL.items())[1:], ("q", "b"), ("q", "")], Translate).q == ["a", "b", ""]
+    assert from_json(json.dumps({**CALL, "q": ["a", "b"]}).encode(), TranslateCall).q == ["a", "b"]
+    assert from_form([("q", "a"), *list(CALL.items())[1:], ("q", "b"), ("q", "")], TranslateCall).q == ["a", "b", ""]
 
 
 @pytest.mark.parametrize(
@@ -49,15 +49,15 @@ def test_several_texts_in_both() -> None:
 )
 def test_what_is_no_call_is_refused_with_a_sentence(body: bytes, sentence: str) -> None:
     with pytest.raises(ValueError, match=sentence) as refused:
-        from_json(body, Translate)
+        from_json(body, TranslateCall)
     assert "`" not in str(refused.value)
 
 
 def test_a_form_that_is_no_call() -> None:
     with pytest.raises(ValueError, match="missing target"):
-        from_form([("q", "a"), ("source", "en")], Translate)
+        from_form([("q", "a"), ("source", "en")], TranslateCall)
     with pytest.raises(ValueError, match="alternatives"):
-        from_form([*CALL.items(), ("alternatives", "many")], Translate)
+        from_form([*CALL.items(), ("alternatives", "many")], TranslateCall)
 
 
 def multipart(fields: dict[str, Any]) -> tuple[bytes, str]:

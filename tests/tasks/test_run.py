@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from regard.apps.run_settings import RunSettings, read_run, with_preset
-from regard.base.config import from_dict, to_dict, to_toml
 from regard.base.errors import ConfigError
 from regard.decoding.strategies.beam import Beam
 from regard.models.transformer import Transformer
+from regard.tasks.run import read_run, run_of, with_preset
 
 PLAIN = """
 [data]
@@ -28,8 +27,8 @@ def written(folder: Path, text: str = PLAIN) -> Path:
 def test_a_short_file_is_a_whole_run(tmp_path: Path) -> None:
     run = read_run(written(tmp_path))
     assert run.name == "plain"
-    assert run.data.train == (Path("train.en"), Path("train.de"))
-    assert run.decoding is None
+    assert run.task.data.train == (Path("train.en"), Path("train.de"))
+    assert run.task.decoding is None
     assert run.model == Transformer(**Transformer.presets["tiny"])
 
 
@@ -38,13 +37,13 @@ def test_what_is_said_goes_before_the_preset_and_the_option_before_both(tmp_path
     run = read_run(path, ["model.width=64", "name=other", "decoding=beam(size=3)"])
     assert (run.model.width, run.model.dropout, run.model.encoder_layers) == (64, 0.25, 4)
     assert run.name == "other"
-    assert run.decoding == Beam(size=3)
+    assert run.task.decoding == Beam(size=3)
 
 
 def test_a_run_survives_being_written(tmp_path: Path) -> None:
     run = read_run(written(tmp_path), ["decoding.name=beam", "decoding.size=3", "data.dev=['a','b']"])
-    assert from_dict(to_dict(run), RunSettings) == run
-    assert read_run(written(tmp_path, to_toml(run))) == run
+    assert run_of(run.to_dict(), "other") == run
+    assert read_run(written(tmp_path, run.to_toml())) == run
 
 
 @pytest.mark.parametrize(
@@ -79,7 +78,7 @@ def test_a_slip_is_one_sentence_with_its_path(tmp_path: Path, change: str, sente
 
 
 def test_what_is_missing_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"^data: missing"):
+    with pytest.raises(ConfigError, match=r"^data\.train: missing"):
         read_run(written(tmp_path, '[model]\nname = "gpt"\n'))
     with pytest.raises(ConfigError, match=r"^model\.name: missing; models are: gpt, "):
         read_run(written(tmp_path, '[data]\ntrain = ["a"]\n[model]\npreset = "tiny"\n'))
@@ -91,7 +90,7 @@ def test_a_file_that_is_not_toml_is_named(tmp_path: Path) -> None:
 
 
 def test_files_are_looked_for_in_the_data_folder(tmp_path: Path) -> None:
-    data = read_run(written(tmp_path)).data
+    data = read_run(written(tmp_path)).task.data
     assert data.corpus(data.train, Path("there"), "skip").files == (Path("there/train.en"), Path("there/train.de"))
     assert data.corpus((Path("/a.tsv"),), Path("there"), "error").format == "tsv"
     with pytest.raises(ConfigError, match="one or two files make a corpus, but 3 are given"):
@@ -99,10 +98,59 @@ def test_files_are_looked_for_in_the_data_folder(tmp_path: Path) -> None:
 
 
 def test_pairs_keep_their_places_and_running_text_may_have_blank_lines(tmp_path: Path) -> None:
-    data = read_run(written(tmp_path)).data
+    data = read_run(written(tmp_path)).task.data
     assert data.corpus(data.train, tmp_path, "error").blanks == "error"
     assert data.corpus((Path("a.txt"),), tmp_path, "error").blanks == "skip"
 
 
 def test_settings_without_a_preset_stay_as_they_are() -> None:
     assert with_preset({"name": "gpt", "width": 8}, "model") == {"name": "gpt", "width": 8}
+
+
+# Tasks
+
+
+def test_the_data_suggests_the_task(tmp_path: Path) -> None:
+    assert read_run(written(tmp_path)).task.task_name() == "translate"
+    one = PLAIN.replace('["train.en", "train.de"]', '["train.txt"]').replace("transformer", "gpt")
+    assert read_run(written(tmp_path, one)).task.task_name() == "language"
+    pairs = PLAIN.replace('["train.en", "train.de"]', '["train.tsv"]')
+    assert read_run(written(tmp_path, pairs)).task.task_name() == "translate"
+    three = PLAIN.replace('["train.en", "train.de"]', '["a", "b", "c"]')
+    with pytest.raises(
+        ConfigError, match=r"^task: missing, and the files of data\.train do not tell it; tasks are: lan"
+    ):
+        read_run(written(tmp_path, three))
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ("task=trnslate", "task: unknown 'trnslate' (did you mean 'translate'?); tasks are: language, "),
+        ("model.name=gpt", "model.name: gpt learns from text, but the task translate gives source and target; models"),
+        ("streams.rows=3", "streams: a setting of the task language, but this run's task is translate"),
+    ],
+)
+def test_what_does_not_fit_the_task_is_one_sentence(tmp_path: Path, change: str, sentence: str) -> None:
+    text = PLAIN.replace('preset = "tiny"\n', "")
+    with pytest.raises(ConfigError) as caught:
+        read_run(written(tmp_path, f'task = "translate"\n{text}'), [change])
+    assert str(caught.value).startswith(sentence)
+
+
+def test_a_file_from_before_tasks_had_names_may_hold_tables_of_the_other(tmp_path: Path) -> None:
+    run = read_run(written(tmp_path, PLAIN + "[streams]\nrows = 3\n"))
+    assert run.task.task_name() == "translate"
+    assert "streams" not in run.to_dict()
+
+
+def test_settings_of_the_loss_stand_in_the_table_of_training(tmp_path: Path) -> None:
+    run = read_run(written(tmp_path), ["training.loss.smoothing=0.25", "training.guide.links=a.links"])
+    assert run.task.cross_entropy.smoothing == 0.25
+    assert run.task.guide.links == Path("a.links")
+    assert run.to_dict()["training"]["loss"]["smoothing"] == 0.25
+    with pytest.raises(ConfigError, match=r"training\.loss: unknown 'smothing' \(did you mean 'smoothing'"):
+        read_run(written(tmp_path), ["training.loss.smothing=0.1"])
+    one = PLAIN.replace('["train.en", "train.de"]', '["train.txt"]').replace("transformer", "gpt")
+    with pytest.raises(ConfigError, match=r"training: unknown 'guide'"):
+        read_run(written(tmp_path, one), ["training.guide.links=a.links"])

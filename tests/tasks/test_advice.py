@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from regard.apps.advice import Advice, Look, advise, look_at
-from regard.apps.run_settings import with_preset
 from regard.base.errors import RegardError
 from regard.data.corpus import open_corpus
+from regard.tasks.advice import Look, TextAdvice, advise, look_at
+from regard.tasks.run import with_preset
 from tests.apps import toy
 
 SENTENCES = Look(lines=29_000, sides=2, words=12.0, characters=65.0)
@@ -80,7 +80,7 @@ def test_what_is_asked_for_is_taken() -> None:
 @pytest.mark.parametrize("lines", [1, 10, 1_000, 100_000, 10_000_000])
 @pytest.mark.parametrize("look", [SENTENCES, NAMES, TEXT])
 def test_numbers_are_in_proportion(look: Look, lines: int) -> None:
-    advice: Advice = advise(replace(look, lines=lines), None, None)
+    advice: TextAdvice = advise(replace(look, lines=lines), None, None)
     assert 0 < advice.warmup < advice.steps
     assert advice.steps >= 1_000  # few lines are read more often
     assert 5 <= advice.steps / advice.validate_every <= 60

@@ -3,7 +3,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from regard.training.blockwise_loss import blockwise, wide
+from regard.layers.output_loss import blockwise, wide
 
 
 def some(kind: torch.dtype = torch.float64, tokens: int = 11) -> tuple[Tensor, Tensor, Tensor, Tensor]:

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from regard.data.pairs import Batch, collate
 from regard.data.plan import BatchPosition
-from regard.data.shares import shares
 from regard.data.subwords.tokenizer import EOS, PAD
 from regard.data.windows import Streams, StreamSettings
 
@@ -26,12 +25,12 @@ def rows_of(batch: Batch) -> list[tuple[list[int], ...]]:
 @given(rows=pairs, count=st.integers(1, 4))
 def test_every_row_is_in_one_share(rows: list[tuple[np.ndarray, np.ndarray]], count: int) -> None:
     batch = collate(*zip(*rows, strict=True))
-    found = shares(batch, count)
+    found = batch.shares(count)
     assert 1 <= len(found) <= count
     assert sorted(row for share in found for row in rows_of(share)) == sorted(rows_of(batch))
-    assert sum(share.tokens for share in found) == batch.tokens
+    assert sum(share.count for share in found) == batch.count
     for share in found:
-        assert share.tokens == int((share.target_out != PAD).sum()) == int(share.target_lengths.sum())
+        assert share.count == int((share.target_out != PAD).sum()) == int(share.target_lengths.sum())
         assert share.source.shape[1] == share.source_lengths.max()
         assert share.target_in.shape[1] == share.target_lengths.max()
 
@@ -39,30 +38,26 @@ def test_every_row_is_in_one_share(rows: list[tuple[np.ndarray, np.ndarray]], co
 def test_shares_have_alike_much_work_and_less_padding() -> None:
     rows = [np.append(np.full(size, 7), EOS) for size in range(1, 41)]
     batch = collate(rows, rows)
-    found = shares(batch, 2)
-    assert abs(found[0].tokens - found[1].tokens) <= 41
+    found = batch.shares(2)
+    assert abs(found[0].count - found[1].count) <= 41
     assert sum(share.target_out.numel() for share in found) < 0.8 * batch.target_out.numel()
 
 
 def test_links_stay_with_their_rows() -> None:
     short, long = np.array([5, EOS]), np.array([5, 6, 7, EOS])
     links = [np.array([[2, 0], [1, 1]]), np.array([[0, 0]]), np.zeros((0, 2), dtype=np.int64)]
-    found = shares(collate([long, short, short], [long, short, short], links), 2)
+    found = collate([long, short, short], [long, short, short], links).shares(2)
     assert [share.links.tolist() for share in found] == [[[0, 0, 0]], [[0, 2, 0], [0, 1, 1]]]
 
 
 def test_a_window_is_shared_by_rows() -> None:
     window = Streams(np.arange(4, 27), StreamSettings(rows=5, length=3)).at(BatchPosition())
-    found = shares(window, 2)
-    assert sum(share.tokens for share in found) == window.tokens
+    found = window.shares(2)
+    assert sum(share.count for share in found) == window.count
     assert sorted(row for share in found for row in share.target.tolist()) == sorted(window.target.tolist())
     assert all(torch.equal(share.input[:, 1:], share.target[:, :-1]) for share in found)
 
 
 def test_rows_without_tokens_are_no_share() -> None:
     window = Streams(np.array([5]), StreamSettings(rows=3, length=4)).at(BatchPosition())
-    assert [share.tokens for share in shares(window, 3)] == [1]
-
-
-def test_other_things_stay_whole() -> None:
-    assert shares("something", 2) == ["something"]
+    assert [share.count for share in window.shares(3)] == [1]

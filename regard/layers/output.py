@@ -1,0 +1,47 @@
+"""From hidden states to the next token: logits = W h + b, and the cross-entropy loss over them.
+
+    loss = Σ_i (1 - ε)·(-log p_i(target_i)) + ε·mean_v(-log p_i(v)),   p_i = softmax(W h_i + b)
+
+With label smoothing ε: Szegedy et al., Rethinking the Inception Architecture, 2015, https://arxiv.org/abs/1512.00567,
+section 7. With ε = 0 this is the negative log-likelihood, whose mean's exponential is the perplexity.
+
+The logits of all tokens at once, [tokens, vocabulary], are the largest tensor of a training step; `output_loss.py`
+computes the same without holding them. An output with another distribution, such as one that copies, brings its own
+`loss`.
+"""
+
+import torch.nn.functional as F
+from jaxtyping import Float, Int64
+from torch import Tensor, nn
+
+from regard.layers.output_loss import blockwise, wide
+
+_FEWEST_ROWS = 256
+_LOGITS_AT_ONCE = 2**21
+
+
+class LinearOutput(nn.Linear):
+    """The output layer over a vocabulary."""
+
+    def loss(
+        self,
+        hidden: Float[Tensor, "tokens width"],
+        targets: Int64[Tensor, "tokens"],
+        smoothing: float = 0.0,
+        rows: int | None = 0,
+    ) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
+        """The smoothed loss and the negative log-likelihood, each summed over the tokens, which are all real.
+
+        Logits are made in blocks of `rows` tokens: 0 chooses the number, None computes all at once.
+        """
+        if rows is None:
+            return _at_once(F.linear(hidden, self.weight, self.bias), targets, smoothing)
+        rows = rows or max(_FEWEST_ROWS, _LOGITS_AT_ONCE // len(self.weight))
+        return blockwise(hidden, self.weight, self.bias, targets, smoothing, rows)
+
+
+def _at_once(logits: Tensor, targets: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
+    chances = F.log_softmax(logits, 1, dtype=wide(logits.dtype))
+    likelihood = F.nll_loss(chances, targets, reduction="sum")
+    total = (1 - smoothing) * likelihood - smoothing * chances.mean(1).sum()
+    return total, likelihood.detach()

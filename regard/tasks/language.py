@@ -1,0 +1,141 @@
+"""Language modeling: one side of running text in, a model of the next token out, which scores and continues texts."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+from regard.base.errors import ConfigError
+from regard.data.checkup import Checkup
+from regard.data.corpus import open_corpus
+from regard.data.plan import BatchPosition
+from regard.data.store import build_store
+from regard.data.subwords.tokenizer import PAD, Subwords
+from regard.data.windows import Streams, StreamSettings, TextWindow
+from regard.decoding.generator import Generator
+from regard.decoding.opening import strategy_of
+from regard.decoding.strategy import STRATEGIES, Strategy
+from regard.metrics.quality import QualityScore
+from regard.models.model import Design, Model
+from regard.runs.artifact import Artifact
+from regard.tasks.advice import advise_text
+from regard.tasks.task import Advice, Evaluation, Say, Task, Wishes
+from regard.tasks.texts import (
+    DataSettings,
+    PreparedText,
+    SubwordChoice,
+    one_vocabulary,
+    refuse_other,
+    sides_of,
+    text_facts,
+)
+from regard.training.loss import CrossEntropy, Loss
+from regard.training.validation import mean_losses
+
+
+@dataclass(frozen=True, kw_only=True)
+class Language(Task):
+    """The settings of a language-model run beside model and training."""
+
+    sizes: ClassVar[tuple[str, ...]] = ("text",)
+    offers: ClassVar[type] = Model
+
+    data: DataSettings
+    subwords: SubwordChoice = field(default_factory=SubwordChoice)
+    streams: StreamSettings = field(default_factory=StreamSettings)
+    decoding: Annotated[Any, STRATEGIES] = None
+    """None: sampling as a generator does unless told"""
+    cross_entropy: CrossEntropy = field(
+        default_factory=lambda: CrossEntropy(smoothing=0.1), metadata={"path": "training.loss"}
+    )
+
+    @classmethod
+    def suits(cls, data: Mapping[str, Any]) -> bool:
+        return sides_of(data) == 1
+
+    @classmethod
+    def advise(cls, files: Sequence[Path], wishes: Wishes) -> Advice | None:
+        return advise_text(files, wishes, sides=1)
+
+    def prepare(self, folder: Path, data: Path, say: Say = lambda text: None) -> PreparedText:
+        corpus = self.data.training(data, sides=1)
+        refuse_other(corpus.fingerprint(), f"data.train: {corpus.files[0]}", folder / "text.sha256")
+        say("subwords")
+        subwords = self.subwords.find(corpus, folder / "subwords.json", data)
+        if not isinstance(subwords, Subwords):
+            raise ConfigError("subwords.load: a language model needs the subwords of one side")
+        say("encoding")
+        store = build_store(folder / "store", corpus, subwords)
+        return PreparedText(
+            sizes={"text": len(subwords)},
+            train=Streams(store.sides[0].flat, self.streams),
+            dev=self._dev(folder, data, subwords, say),
+            tokenizers={"text": subwords.to_json()},
+            summary=f"{len(store):,} training lines",
+            store=store,
+            vocabularies=(subwords,),
+        )
+
+    def loss(self, model: Model, item: TextWindow) -> Loss:
+        return _next_tokens(self.cross_entropy, model, item)
+
+    def metrics(self, model: Model, prepared: PreparedText) -> dict[str, float]:
+        """Loss and perplexity without label smoothing."""
+        return mean_losses(model, prepared.dev, partial(_next_tokens, CrossEntropy(smoothing=0.0)))
+
+    def flops(self, design: Design, prepared: PreparedText) -> float:
+        return design.training_flops(0, prepared.train.epoch()[1], prepared.sizes)
+
+    def check(self, prepared: PreparedText, data: Path, test: Sequence[Path] = ()) -> Checkup:
+        held_out = self.data.held_out(data, test, sides=1)
+        return Checkup((prepared.summary, *text_facts(prepared, held_out)), [])
+
+    @classmethod
+    def open(
+        cls,
+        artifacts: Sequence[Artifact],
+        models: Sequence[Model],
+        *,
+        strategy: Strategy | None = None,
+        shortlist: bool = False,
+    ) -> Generator:
+        """A generator, which has no use for a shortlist: there is no source whose words would be likely."""
+        first = one_vocabulary(artifacts)
+        return Generator(models, Subwords.from_json(first.tokenizers["text"]), strategy or strategy_of(first))
+
+    @classmethod
+    def evaluate(cls, opened: Generator, files: Sequence[Path], how: Evaluation) -> list[QualityScore]:
+        """Perplexity by subword and by word, and bits per character."""
+        lines = [line.text for line in open_corpus(*files).lines()]
+        values = opened.score(lines)
+        characters = sum(len(line) + 1 for line in lines)
+        words = sum(len(line.split()) + 1 for line in lines)
+        nats = -sum(values)
+        return [
+            QualityScore(
+                "perplexity", math.exp(nats / len(values)), digits=3, after=f" by subword ({len(values):,} of them)"
+            ),
+            QualityScore(
+                "perplexity",
+                math.exp(nats / words),
+                digits=3,
+                after=f" by word ({words:,} of them, ends of lines counted)",
+            ),
+            QualityScore("bits per character", nats / math.log(2) / characters, digits=4),
+        ]
+
+    def _dev(self, folder: Path, data: Path, subwords: Subwords, say: Say) -> list[TextWindow]:
+        if self.data.dev is None:
+            return []
+        say("encoding the dev set")
+        store = build_store(folder / "dev-store", self.data.corpus(self.data.dev, data, "error"), subwords)
+        streams = Streams(store.sides[0].flat, self.streams)
+        return [streams.at(BatchPosition(index=at)) for at in range(len(streams))]
+
+
+def _next_tokens(cross_entropy: CrossEntropy, model: Model, item: TextWindow) -> Loss:
+    """The loss of each token, given those before it; a short text leaves whole rows of a window empty."""
+    filled = item.target[:, 0] != PAD
+    return cross_entropy(model, model.hidden(None, None, item.input[filled]), item.target[filled])

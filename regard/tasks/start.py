@@ -1,0 +1,90 @@
+"""A run from its settings to its model: prepare the data, train, and finish what the task still has to do."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from regard.base.errors import RegardError
+from regard.runs.artifact import Artifact
+from regard.runs.folder import RunFolder, open_run
+from regard.tasks.run import Run
+from regard.tasks.task import Prepared
+from regard.training.progress import Progress
+from regard.training.trainer import Outcome, Trainer
+
+_FREE = {"task", "training.steps", "training.epochs", "training.patience", "training.keep", "decoding"}
+"""settings that may change when a training goes on"""
+
+
+@dataclass(frozen=True)
+class Started:
+    """A run whose data is prepared."""
+
+    run: Run
+    prepared: Prepared
+
+    def model(self) -> Any:
+        """The model with fresh weights, the same for the same seed."""
+        torch.manual_seed(self.run.training.seed)
+        model = self.run.model.build(self.prepared.sizes)
+        self.run.task.check_offer(model)
+        return model
+
+    def artifact(self, model: Any) -> Artifact:
+        """The model's file without its weights."""
+        return Artifact(
+            config=self.run.to_dict(),
+            task=self.run.task.task_name(),
+            sizes=self.prepared.sizes,
+            tokenizers=self.prepared.tokenizers,
+            extras=self.run.task.extras(self.run.model, model, self.prepared),
+        )
+
+    def trainer(self, model: Any, folder: RunFolder, progress: Progress) -> Trainer:
+        """What trains the model."""
+        task, prepared = self.run.task, self.prepared
+        return Trainer(
+            model,
+            prepared.train,
+            self.run.training,
+            folder,
+            objective=task.loss,
+            unit=task.unit,
+            validate=(lambda tried: task.metrics(tried, prepared)) if prepared.dev else None,
+            lower=task.lower,
+            progress=progress,
+            artifact=self.artifact(model),
+        )
+
+
+def train_run(run: Run, path: Path, data: Path, progress: Progress, device: str = "cpu") -> Outcome:
+    """Train to the end in the folder of a run; the model file is there afterwards."""
+    with open_run(path, run.to_toml(), _FREE | _dropped(run)) as folder:
+        try:
+            started = Started(run, run.task.prepare(path, data, lambda text: progress.say(f"{text} …")))
+            model = started.model().to(device)
+            trainer = started.trainer(model, folder, progress)
+        except RegardError:
+            _forget(folder)
+            raise
+        weights = sum(weight.numel() for weight in model.parameters())
+        progress.say(f"{started.prepared.summary}, {weights:,} weights")
+        for note in started.prepared.notes:
+            progress.note(note)
+        outcome = trainer.run()
+        run.task.finish(folder, started.prepared, device, progress.say)
+        return outcome
+
+
+def _dropped(run: Run) -> set[str]:
+    """Tables that a run folder from before tasks had names may hold although the task does not read them."""
+    return {"batches", "streams"} - set(run.to_dict())
+
+
+def _forget(folder: RunFolder) -> None:
+    """Nothing was learned yet: other settings, such as a name without its misspelling, may take the folder."""
+    if not folder.checkpoints.steps():
+        for name in (folder.config.name, "subwords.json", "text.sha256", "links.sha256"):
+            (folder.path / name).unlink(missing_ok=True)

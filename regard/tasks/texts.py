@@ -1,0 +1,161 @@
+"""What the tasks that learn from text share: their files, their subwords, their encoded corpus."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from regard.base.errors import ConfigError, RegardError, UsageError
+from regard.base.files import read_text, write_text
+from regard.data.corpus import Blanks, Corpus, Format, Texts, open_corpus
+from regard.data.store import Store
+from regard.data.subwords.formats import load_subwords
+from regard.data.subwords.learn import SubwordSettings, learn_subwords, train_pair
+from regard.data.subwords.tokenizer import SubwordPair, Subwords
+from regard.runs.artifact import Artifact
+from regard.tasks.task import Prepared
+
+Vocabularies = SubwordPair | Subwords
+
+
+@dataclass(frozen=True, kw_only=True)
+class DataSettings:
+    """Which files: source and target, or one file that holds both, or one side alone for a language model."""
+
+    train: tuple[Path, ...]
+    dev: tuple[Path, ...] | None = None
+    source: str | None = None
+    """the languages, by their codes"""
+    target: str | None = None
+    format: Format | None = None
+    """told by the file's ending unless set"""
+    keys: tuple[str, ...] = ("source", "target")
+    """the names of the sides in JSON lines"""
+
+    def corpus(self, files: tuple[Path, ...], folder: Path, blanks: Blanks) -> Corpus:
+        """The corpus in these files; names that do not start at the root start at `folder`."""
+        if not 1 <= len(files) <= 2:
+            raise ConfigError(f"data: one or two files make a corpus, but {len(files)} are given")
+        places = [folder / file for file in files]
+        target = places[1] if len(places) == 2 else None
+        corpus = open_corpus(places[0], target, format=self.format, keys=self.keys, blanks=blanks)
+        return corpus if corpus.sides == 2 else replace(corpus, blanks="skip")  # running text has blank lines
+
+    def training(self, folder: Path, sides: int) -> Corpus:
+        """The text to learn from, which must have so many sides."""
+        corpus = self.corpus(self.train, folder, "skip")
+        if corpus.sides != sides:
+            task = "language" if corpus.sides == 1 else "translate"
+            raise ConfigError(
+                f"data.train: has {_counted(corpus.sides)}, but this task learns from {_counted(sides)}; "
+                f'task = "{task}" would fit it'
+            )
+        return corpus
+
+    def held_out(self, folder: Path, test: Sequence[Path], sides: int) -> dict[str, Corpus]:
+        """The dev set and a test set, where there are any; they must have as many sides as the training text."""
+        found = {}
+        if self.dev is not None:
+            found["dev"] = self.corpus(self.dev, folder, "error")
+        if test:
+            found["test"] = open_corpus(*test, blanks="error" if sides == 2 else "skip")
+        for name, corpus in found.items():
+            if corpus.sides != sides:
+                raise UsageError(f"{name}: must have as many sides as the training text, {sides}, not {corpus.sides}")
+        return found
+
+
+def sides_of(data: Mapping[str, Any]) -> int:
+    """How many sides of text the table [data] of a run file names, as far as that shows without reading: 0 unknown."""
+    files = data.get("train")
+    if not isinstance(files, list | tuple) or not all(isinstance(file, str | Path) for file in files):
+        return 0
+    if len(files) != 1:
+        return len(files)
+    try:
+        return open_corpus(
+            files[0], format=data.get("format"), keys=tuple(data.get("keys", ("source", "target")))
+        ).sides
+    except (RegardError, TypeError):
+        return 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubwordChoice(SubwordSettings):
+    """How text becomes numbers: subwords learned from the training text, or loaded."""
+
+    load: tuple[Path, ...] | None = None
+    """vocabularies to use instead of learning them: one for both sides, or source and target"""
+    dropout: float | None = None
+    """of merges: another segmentation in every epoch, for bpe"""
+    alpha: float | None = None
+    """how sharply segmentations are drawn, for unigram"""
+
+    def find(self, corpus: Corpus, kept: Path, data: Path) -> Vocabularies:
+        """Those that were learned before, those to be loaded, or newly learned ones, which are then kept."""
+        both = corpus.sides == 2
+        if kept.exists():
+            text = read_text(kept)
+            return SubwordPair.from_json(text) if both else Subwords.from_json(text)
+        subwords: Vocabularies
+        if self.load is not None:
+            loaded = [load_subwords(data / file) for file in self.load]
+            if not 1 <= len(loaded) <= corpus.sides:
+                raise ConfigError(f"subwords.load: at most {corpus.sides} files fit this corpus, not {len(loaded)}")
+            subwords = SubwordPair(loaded[0], loaded[-1]) if both else loaded[0]
+        else:
+            subwords = train_pair(corpus, self) if both else learn_subwords(Texts(corpus, (0,), self.lines), self)
+        write_text(kept, subwords.to_json())
+        return subwords
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreparedText(Prepared):
+    """Prepared data with the encoded corpus that it comes from."""
+
+    store: Store
+    vocabularies: tuple[Subwords, ...]
+    """the subwords of each side"""
+
+
+def refuse_other(now: str, what: str, kept: Path) -> None:
+    """A run that was begun with one text, or with some links, does not go on with others."""
+    if not kept.exists():
+        write_text(kept, f"{now}\n")
+    elif read_text(kept).strip() != now:
+        raise RegardError(
+            f"{what} changed since this run began in {kept.parent}; "
+            "bring the old content back, choose another name, or delete the folder to start anew"
+        )
+
+
+def text_facts(prepared: PreparedText, held_out: Mapping[str, Corpus]) -> list[str]:
+    """How many subwords there are, how long lines are in them, and what of a held-out text they cannot write."""
+    sizes = " and ".join(f"{len(side):,}" for side in dict.fromkeys(prepared.vocabularies))
+    lengths = ", ".join(f"{side.lengths.mean():.1f}" for side in prepared.store.sides)
+    facts = [f"{sizes} subwords; {lengths} of them in a mean line"]
+    for name, corpus in held_out.items():
+        missing: dict[str, None] = {}
+        for row in corpus.rows():
+            for side, text in zip(prepared.vocabularies, row, strict=True):
+                missing.update(dict.fromkeys(side.unknowns(text)))
+        if missing:
+            shown = " ".join(list(missing)[:20])
+            facts.append(f"! {len(missing)} characters of {name} cannot be written: {shown} (byte_fallback = true can)")
+    return facts
+
+
+def one_vocabulary(artifacts: Sequence[Artifact]) -> Artifact:
+    """The first of the models of an ensemble, which must share their vocabularies."""
+    first, *others = artifacts
+    for other in others:
+        if other.tokenizers != first.tokenizers:
+            raise UsageError(
+                f"{other.name}: its subwords differ from those of {first.name}; "
+                "models of an ensemble must share their vocabularies"
+            )
+    return first
+
+
+def _counted(sides: int) -> str:
+    return "source and target" if sides == 2 else "one side of text"

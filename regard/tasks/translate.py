@@ -1,0 +1,288 @@
+"""Translation: two sides of text in, a translator out, with the alignment of their words."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import Annotated, Any, ClassVar
+
+from regard.alignment.aligner import Aligner, aligns
+from regard.alignment.eflomal import EFLOMAL, eflomal_links
+from regard.alignment.head_choice import keep_choice
+from regard.alignment.heads import rank_heads
+from regard.base.errors import ConfigError, RegardError
+from regard.base.files import digest, write_text
+from regard.data.checkup import Checkup, check_corpus
+from regard.data.corpus import Corpus, SentencePair, open_corpus
+from regard.data.link_store import LinkStore, build_links
+from regard.data.loader import Loader
+from regard.data.pairs import Batch, collate
+from regard.data.plan import BatchPlan, BatchSettings
+from regard.data.store import Store, build_store
+from regard.data.subwords.resegment import Resegment
+from regard.data.subwords.tokenizer import SubwordPair
+from regard.decoding.opening import shortlist_of, strategy_of, subwords_of
+from regard.decoding.strategies.greedy import Greedy
+from regard.decoding.strategy import STRATEGIES, Strategy
+from regard.decoding.translator import Translator
+from regard.metrics.by_length import bleu_by_length, by_length
+from regard.metrics.quality import QualityScore, bleu, corpus_scores, exact_match
+from regard.models.model import Design, Model
+from regard.runs.artifact import Artifact, load_artifact
+from regard.runs.folder import RunFolder
+from regard.tasks.advice import advise_text
+from regard.tasks.task import Advice, Evaluation, Say, Task, Wishes
+from regard.tasks.texts import (
+    DataSettings,
+    PreparedText,
+    SubwordChoice,
+    one_vocabulary,
+    refuse_other,
+    sides_of,
+    text_facts,
+)
+from regard.training.guide import Guide, Guided
+from regard.training.loss import CrossEntropy, Loss
+from regard.training.validation import mean_losses
+
+_DECODED = 1_000
+_LEAST_SOURCE = 128
+_RANKED = 10_000
+_AT_ONCE = 256
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreparedPairs(PreparedText):
+    """Encoded pairs, and those of the dev set as texts, which a validation translates."""
+
+    pair: SubwordPair
+    dev_pairs: tuple[SentencePair, ...]
+
+    def sample(self, most: int) -> tuple[list[str], list[str]]:
+        """The sources and targets of at most so many training pairs, evenly chosen."""
+        count = min(most, len(self.store))
+        rows = [self.store[at * len(self.store) // count] for at in range(count)]
+        sources = self.pair.source.decode_batch(source for source, _ in rows)
+        return sources, self.pair.target.decode_batch(target for _, target in rows)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Translate(Task):
+    """The settings of a translation run beside model and training."""
+
+    lower: ClassVar[frozenset[str]] = frozenset({"loss", "perplexity", "ter"})
+    sizes: ClassVar[tuple[str, ...]] = ("source", "target")
+    offers: ClassVar[type] = Model
+
+    data: DataSettings
+    subwords: SubwordChoice = field(default_factory=SubwordChoice)
+    batches: BatchSettings = field(default_factory=BatchSettings)
+    decoding: Annotated[Any, STRATEGIES] = None
+    """None: beam search as a translator does unless told"""
+    cross_entropy: CrossEntropy = field(
+        default_factory=lambda: CrossEntropy(smoothing=0.1), metadata={"path": "training.loss"}
+    )
+    guide: Guide | None = field(default=None, metadata={"path": "training.guide"})
+    """links that attention heads are taught, if any"""
+
+    @classmethod
+    def suits(cls, data: Mapping[str, Any]) -> bool:
+        return sides_of(data) == 2
+
+    @classmethod
+    def advise(cls, files: Sequence[Path], wishes: Wishes) -> Advice | None:
+        return advise_text(files, wishes, sides=2)
+
+    def prepare(self, folder: Path, data: Path, say: Say = lambda text: None) -> PreparedPairs:
+        corpus = self.data.training(data, sides=2)
+        refuse_other(
+            corpus.fingerprint(), f"data.train: {' and '.join(map(str, corpus.files))}", folder / "text.sha256"
+        )
+        say("subwords")
+        subwords = self.subwords.find(corpus, folder / "subwords.json", data)
+        if not isinstance(subwords, SubwordPair):
+            raise ConfigError("subwords.load: a translation needs subwords for both sides")
+        say("encoding")
+        store = build_store(folder / "store", corpus, subwords)
+        dev, pairs = self._dev(folder, data, subwords, say)
+        links = self._links(folder, data, corpus, subwords, say)
+        batches = BatchPlan(store.sides[0].lengths, store.sides[1].lengths, self.batches)
+        return PreparedPairs(
+            sizes={"source": len(subwords.source), "target": len(subwords.target)},
+            train=Loader(store, batches, self._resegment(subwords), links),
+            dev=dev,
+            tokenizers={"source": subwords.source.to_json(), "target": subwords.target.to_json()},
+            summary=f"{len(store):,} training lines",
+            notes=tuple(filter(None, [batches.report()])),
+            store=store,
+            vocabularies=(subwords.source, subwords.target),
+            pair=subwords,
+            dev_pairs=pairs,
+        )
+
+    def loss(self, model: Model, item: Batch) -> Loss:
+        objective = partial(_teacher_forced, self.cross_entropy)
+        return objective(model, item) if self.guide is None else Guided(objective, self.guide)(model, item)
+
+    def metrics(self, model: Model, prepared: PreparedPairs) -> dict[str, float]:
+        """Loss and perplexity without label smoothing; BLEU, chrF and exact match of greedy translations."""
+        found = mean_losses(model, prepared.dev, partial(_teacher_forced, CrossEntropy(smoothing=0.0)))
+        pair = prepared.pair
+        translator = Translator(model, pair.source, pair.target, Greedy(), batch_tokens=4096)
+        outputs = [one.text for one in translator.translate([pair.source for pair in prepared.dev_pairs])]
+        references = [pair.target for pair in prepared.dev_pairs]
+        bleu, chrf = corpus_scores(outputs, references, measures=("BLEU", "chrF"))
+        return found | {"bleu": bleu.value, "chrf": chrf.value, "exact": exact_match(outputs, references)}
+
+    def extras(self, design: Design, model: Model, prepared: PreparedPairs) -> dict[str, Any]:
+        """How long a source may be, and the heads that a guided model shows its alignments with."""
+        guided = {} if self.guide is None else {"alignment": self.guide.alignment(model)}
+        return {"max_source": _most_source(design, int(prepared.store.sides[0].lengths.max())), **guided}
+
+    def flops(self, design: Design, prepared: PreparedPairs) -> float:
+        source = int(prepared.store.sides[0].lengths.sum())
+        return design.training_flops(source, prepared.train.epoch()[1], prepared.sizes)
+
+    def check(self, prepared: PreparedPairs, data: Path, test: Sequence[Path] = ()) -> Checkup:
+        corpus = self.data.training(data, sides=2)
+        held_out = self.data.held_out(data, test, sides=2)
+        found = check_corpus(corpus, held_out)
+        return replace(found, facts=(*found.facts, *text_facts(prepared, held_out)))
+
+    def finish(self, folder: RunFolder, prepared: PreparedPairs, device: str, say: Say) -> None:
+        """Keep in the model which heads show the words that belong together, unless it was trained to show them."""
+        artifact = load_artifact(folder.model)
+        translator = self.open([artifact], [artifact.model().to(device)])
+        if translator.aligner is None or translator.alignment is not None:
+            return
+        try:
+            ranking = rank_heads(translator, *prepared.sample(_RANKED))
+        except RegardError as error:  # such as layers that blend the source; the model is there all the same
+            say(f"no heads were chosen for alignments: {error}")
+            return
+        keep_choice(folder.model, ranking.best)
+        say(f"words are aligned by {ranking.best} ({ranking.best.measure}: {ranking.best.score:.2f})")
+
+    @classmethod
+    def open(
+        cls,
+        artifacts: Sequence[Artifact],
+        models: Sequence[Model],
+        *,
+        strategy: Strategy | None = None,
+        shortlist: bool = False,
+    ) -> Translator:
+        """A translator; the first of several models aligns, if it attends to its source."""
+        first = one_vocabulary(artifacts)
+        pair = subwords_of(first)
+        translator = Translator(
+            models,
+            pair.source,
+            pair.target,
+            strategy or strategy_of(first),
+            max_source=first.extras.get("max_source"),
+            alignment=first.extras.get("alignment"),
+            shortlist=shortlist_of(first) if shortlist else None,
+        )
+        if aligns(translator):
+            translator.aligner = Aligner(translator)
+        return translator
+
+    @classmethod
+    def evaluate(cls, opened: Translator, files: Sequence[Path], how: Evaluation) -> list[QualityScore]:
+        """BLEU (by length of the source, where groups are asked for), chrF, TER, exact match, perplexity."""
+        bleu(["a"], ["a"], how.tokenize)  # an unknown tokenizer is better known now than after translating
+        pairs = list(open_corpus(*files, blanks="error").pairs())
+        sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
+        outputs = _translated(opened, sources, how)
+        if how.out is not None:
+            write_text(how.out, "".join(f"{text}\n" for text in outputs))
+        if how.groups:
+            return [_by_length(sources, outputs, references, how)]
+        scores = corpus_scores(outputs, references, tokenize=how.tokenize, samples=how.samples, lowercase=how.lowercase)
+        values = [value for row in opened.score(sources, references) for value in row]
+        return [
+            *scores,
+            QualityScore("exact match", exact_match(outputs, references), after=" %"),
+            QualityScore(
+                "perplexity", math.exp(-sum(values) / len(values)), digits=3, after=" of the reference, by subword"
+            ),
+        ]
+
+    def _dev(
+        self, folder: Path, data: Path, subwords: SubwordPair, say: Say
+    ) -> tuple[list[Batch], tuple[SentencePair, ...]]:
+        if self.data.dev is None:
+            return [], ()
+        say("encoding the dev set")
+        corpus = self.data.corpus(self.data.dev, data, "error")
+        store = build_store(folder / "dev-store", corpus, subwords)
+        return dev_batches(store, self.batches.tokens), tuple(islice(corpus.pairs(), _DECODED))
+
+    def _links(self, folder: Path, data: Path, corpus: Corpus, subwords: SubwordPair, say: Say) -> LinkStore | None:
+        """What a guided training is guided by."""
+        guide = self.guide
+        if guide is None:
+            return None
+        if self.subwords.dropout is not None or self.subwords.alpha is not None:
+            raise ConfigError(
+                "training.guide: links name tokens, so words must be cut in one way; "
+                "leave out subwords.dropout and alpha"
+            )
+        say("links")
+        made = str(guide.links) == EFLOMAL
+        file = eflomal_links(corpus, folder / "eflomal.links") if made else data / guide.links
+        refuse_other(digest(file), f"training.guide.links: {file}", folder / "links.sha256")
+        return build_links(folder / "links-store", file, corpus, subwords, "word" if made else guide.unit)
+
+    def _resegment(self, subwords: SubwordPair) -> tuple[Resegment | None, Resegment | None]:
+        """Subword regularization, where it is asked for."""
+        choice = self.subwords
+        if choice.dropout is None and choice.alpha is None:
+            return None, None
+        source, target = (Resegment(side, choice.dropout, choice.alpha) for side in (subwords.source, subwords.target))
+        return source, target
+
+
+def dev_batches(store: Store, tokens: int) -> list[Batch]:
+    """A dev set in batches, every pair once."""
+    source, target = (side.lengths for side in store.sides)
+    longest = int(max(source.max(), target.max()))
+    plan = BatchPlan(source, target, BatchSettings(tokens=max(tokens, longest), counted="both")).plan(0)
+    return [collate(*zip(*(store[int(pair)] for pair in chosen), strict=True)) for chosen in plan]
+
+
+def _teacher_forced(cross_entropy: CrossEntropy, model: Model, item: Batch) -> Loss:
+    """The loss of each target token, given the source and the true tokens before it (teacher forcing)."""
+    hidden = model.hidden(item.source, item.source_lengths, item.target_in)
+    return cross_entropy(model, hidden, item.target_out)
+
+
+def _most_source(design: Design, longest: int) -> int:
+    """How long a source may be: as the positions allow, else twice what was seen in training."""
+    table = getattr(getattr(design, "positions", None), "length", None)
+    if table is not None and table < longest:
+        raise RegardError(
+            f"model.positions: {table} positions are learned, but a training sentence has {longest} tokens; "
+            "set a larger length, or batches.longest"
+        )
+    return int(table) if table is not None else max(_LEAST_SOURCE, 2 * longest)
+
+
+def _translated(translator: Translator, sources: list[str], how: Evaluation) -> list[str]:
+    advance, search, outputs = how.started(len(sources)), how.search(translator.strategy), []
+    for start in range(0, len(sources), _AT_ONCE):
+        part = sources[start : start + _AT_ONCE]
+        outputs += [one.text for one in translator.translate(part, strategy=search, first_line=start + 1)]
+        advance(len(part))
+    return outputs
+
+
+def _by_length(sources: list[str], outputs: list[str], references: list[str], how: Evaluation) -> QualityScore:
+    """BLEU, also of the sentences of each group of lengths."""
+    groups = by_length(sources, how.groups)
+    own = bleu_by_length(outputs, references, groups, how.tokenize)
+    whole = corpus_scores(outputs, references, measures=("BLEU",), tokenize=how.tokenize)[0]
+    return replace(whole, groups={str(group): value for group, value in zip(groups, own, strict=True)})

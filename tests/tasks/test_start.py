@@ -1,0 +1,41 @@
+"""A run from its settings to its model."""
+
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from regard.base.errors import RegardError
+from regard.runs.artifact import load_artifact
+from regard.tasks.start import train_run
+from regard.training.progress import Progress
+from tests.tasks.prepared import prepare, settings
+
+
+def test_the_same_seed_gives_the_same_weights(home: Path, tmp_path: Path) -> None:
+    first = prepare(settings(home), tmp_path / "run", home)
+    other = replace(first, run=settings(home, training__seed=2))
+    weights = [next(one.model().parameters()) for one in (first, first, other)]
+    assert torch.equal(weights[0], weights[1])
+    assert not torch.equal(weights[0], weights[2])
+
+
+def test_a_run_from_before_tasks_had_names_goes_on(home: Path, tmp_path: Path) -> None:
+    short = settings(home, training__steps=4, training__validate_every=4)
+    train_run(short, tmp_path / "run", home, Progress())
+    before = (tmp_path / "run" / "run.toml").read_text(encoding="utf-8")
+    old = before.replace('task = "translate"\n', "") + "\n[streams]\nrows = 32\nlength = 128\n"
+    (tmp_path / "run" / "run.toml").write_text(old, encoding="utf-8")
+    longer = settings(home, training__steps=6, training__validate_every=4)
+    assert train_run(longer, tmp_path / "run", home, Progress()).step == 6
+    assert load_artifact(tmp_path / "run" / "model.safetensors").task == "translate"
+
+
+def test_a_run_that_could_not_begin_leaves_its_folder_to_others(home: Path, tmp_path: Path) -> None:
+    train = home / "train.en"
+    shutil.move(train, home / "aside")
+    with pytest.raises(RegardError):
+        train_run(settings(home), tmp_path / "run", home, Progress())
+    assert not (tmp_path / "run" / "run.toml").exists()

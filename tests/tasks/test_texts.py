@@ -1,0 +1,48 @@
+"""What tasks on text share: files, sides and subwords."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from regard.base.errors import ConfigError
+from regard.data.corpus import open_corpus
+from regard.tasks.texts import sides_of
+from tests.tasks.prepared import prepare, settings
+
+
+def test_subwords_are_loaded_where_they_are_given(home: Path, tmp_path: Path) -> None:
+    corpus = open_corpus(home / "train.en", home / "train.de")
+    learned = settings(home).task.subwords.find(corpus, tmp_path / "learned.json", home)
+    (home / "one.json").write_text(learned.source.to_json(), encoding="utf-8")
+    given = replace(settings(home).task.subwords, load=(Path("one.json"),), size=5000)
+    loaded = given.find(corpus, tmp_path / "loaded.json", home)
+    assert loaded.source.encode("the dog") == learned.source.encode("the dog")
+    assert loaded.target.encode("das hund") == learned.source.encode("das hund")
+    with pytest.raises(ConfigError, match=r"subwords\.load: at most 2 files fit this corpus, not 3"):
+        replace(given, load=(Path("one.json"),) * 3).find(corpus, tmp_path / "none.json", home)
+
+
+def test_a_text_that_does_not_fit_the_task_is_refused(home: Path, tmp_path: Path) -> None:
+    both, one = settings(home), settings(home, "lm.toml")
+    with pytest.raises(ConfigError, match=r"data\.train: has one side of text, but this task learns from"):
+        prepare(replace(both, task=replace(both.task, data=one.task.data)), tmp_path / "a", home)
+    with pytest.raises(ConfigError, match=r'learns from one side of text; task = "translate" would fit it'):
+        prepare(replace(one, task=replace(one.task, data=both.task.data)), tmp_path / "b", home)
+
+
+@pytest.mark.parametrize(
+    ("data", "sides"),
+    [
+        ({"train": ["a.en", "a.de"]}, 2),
+        ({"train": ["a.txt"]}, 1),
+        ({"train": ["a.tsv.gz"]}, 2),
+        ({"train": ["a.txt"], "format": "tsv"}, 2),
+        ({"train": ["a.jsonl"], "keys": ["text"]}, 1),
+        ({"train": ["a", "b", "c"]}, 3),
+        ({"train": 5}, 0),
+        ({"train": ["a.jsonl"], "format": "odd"}, 0),
+    ],
+)
+def test_the_sides_that_a_table_names(data: dict[str, object], sides: int) -> None:
+    assert sides_of(data) == sides

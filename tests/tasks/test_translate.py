@@ -1,0 +1,120 @@
+"""Translation: two sides of text, prepared, trained on, opened and evaluated."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from regard.alignment import eflomal
+from regard.base.errors import ConfigError, RegardError
+from regard.data.links import Link
+from regard.data.plan import BatchPosition
+from regard.data.subwords.tokenizer import EOS
+from regard.tasks.run import read_run
+from regard.tasks.start import Started
+from regard.tasks.translate import dev_batches
+from tests.apps import toy
+from tests.apps.running import SMALL, Run, changes
+from tests.tasks.prepared import prepare, settings
+
+
+def test_what_was_done_is_found_again(home: Path, tmp_path: Path) -> None:
+    said: list[str] = []
+    first = prepare(settings(home), tmp_path / "run", home, said.append)
+    assert said == ["subwords", "encoding", "encoding the dev set"]
+    made = {path: path.stat().st_mtime_ns for path in (tmp_path / "run").rglob("*.*")}
+    again = prepare(settings(home), tmp_path / "run", home)
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "run").rglob("*.*")} == made
+    assert again.prepared.tokenizers == first.prepared.tokenizers
+    assert again.artifact(again.model()) == first.artifact(first.model())
+
+
+def test_text_that_changed_is_refused_before_anything_is_encoded(home: Path, tmp_path: Path) -> None:
+    assert len(prepare(settings(home), tmp_path / "run", home).prepared.store) == 200
+    toy.write_pairs(home, "train", toy.pairs(90))
+    with pytest.raises(RegardError, match="changed since this run began"):
+        prepare(settings(home), tmp_path / "run", home)
+    assert len(prepare(settings(home), tmp_path / "a", home).prepared.store) == 90
+
+
+def test_a_validation_has_every_pair_once_and_scores_what_is_decoded(home: Path, tmp_path: Path) -> None:
+    made = prepare(settings(home), tmp_path / "run", home)
+    metrics = made.run.task.metrics(made.model().eval(), made.prepared)
+    assert list(metrics) == ["loss", "perplexity", "bleu", "chrf", "exact"]
+    store = made.prepared.store
+    batches = dev_batches(store, 64)
+    ends = sum(int((batch.target_out == EOS).sum()) for batch in batches)
+    assert ends == len(store) == 200
+    assert sum(batch.count for batch in batches) == int(store.sides[1].lengths.sum())
+
+
+def test_sentences_beyond_the_learned_positions_are_refused(home: Path, tmp_path: Path) -> None:
+    with pytest.raises(RegardError, match="4 positions are learned, but a training sentence has 7 tokens"):
+        extras(prepare(_transformer(home, "learned(4)"), tmp_path / "run", home))
+    assert extras(prepare(_transformer(home, "learned(9)"), tmp_path / "run", home))["max_source"] == 9
+    assert extras(prepare(settings(home), tmp_path / "run", home))["max_source"] == 128
+
+
+def extras(made: Started) -> dict[str, Any]:
+    return dict(made.artifact(made.model()).extras)
+
+
+def _transformer(home: Path, positions: str) -> Any:
+    text = '[data]\ntrain = ["train.en", "train.de"]\n[subwords]\nkind = "word"\n[model]\nname = "transformer"\n'
+    (home / "other.toml").write_text(f'{text}preset = "tiny"\npositions = "{positions}"\n', encoding="utf-8")
+    return read_run(home / "other.toml")
+
+
+def test_a_run_does_not_go_on_with_another_text(home: Path, run: Run) -> None:
+    text = Path("train.en").read_text(encoding="utf-8")
+    Path("train.en").write_text(text.replace("hund", "dog").upper(), encoding="utf-8")
+    done = run("train", "run.toml", *changes(SMALL))
+    assert done.code == 1
+    assert "changed since this run began" in done.sentence
+    Path("train.en").write_text(text, encoding="utf-8")
+    assert run("train", "run.toml", *changes(SMALL)).code == 0
+
+
+def guided(home: Path, links: str = "train.links", **changes: object) -> Any:
+    return settings(home, training__guide__links=f'"{links}"', **changes)
+
+
+def write_links(home: Path) -> None:
+    """Word by word, as the toy language translates."""
+    lengths = [len(source.split()) for source, _ in toy.pairs(200)]
+    toy.write(home / "train.links", [" ".join(f"{at}-{at}" for at in range(length)) for length in lengths])
+
+
+def test_links_reach_the_batches_and_the_model_file_says_where_they_are_seen(home: Path, tmp_path: Path) -> None:
+    write_links(home)
+    made = prepare(guided(home), tmp_path / "run", home)
+    batch = made.prepared.train.at(BatchPosition())
+    assert batch.links is not None
+    assert len(batch.links) >= int(batch.target_lengths.sum()) - len(batch)
+    said = extras(made)["alignment"]
+    assert said == {"heads": [["decoder.cross", 0]], "shift": 1, "measure": "guided"}
+    free = prepare(settings(home), tmp_path / "a", home)
+    assert free.prepared.train.at(BatchPosition()).links is None
+    assert "alignment" not in extras(free)
+
+
+def test_links_that_changed_are_refused(home: Path, tmp_path: Path) -> None:
+    write_links(home)
+    prepare(guided(home), tmp_path / "run", home)
+    (home / "train.links").write_text("0-0\n" * 200, encoding="utf-8")
+    with pytest.raises(RegardError, match=r"training\.guide\.links: .*train\.links changed since this run began"):
+        prepare(guided(home), tmp_path / "run", home)
+
+
+def test_links_by_eflomal(home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one = [(Link(0, 0),)] * 200
+    monkeypatch.setattr(eflomal, "align_pairs", lambda pairs, letters=None: (one, one))
+    made = prepare(guided(home, "eflomal"), tmp_path / "run", home)
+    assert made.prepared.train.at(BatchPosition()).links is not None
+    assert (tmp_path / "run" / "eflomal.links").read_text(encoding="utf-8") == "0-0\n" * 200
+
+
+def test_links_that_cannot_guide_are_refused(home: Path, tmp_path: Path) -> None:
+    write_links(home)
+    with pytest.raises(ConfigError, match=r"training\.guide: links name tokens, so words must be cut in one way"):
+        prepare(guided(home, subwords__dropout=0.1), tmp_path / "a", home)
