@@ -23,6 +23,10 @@ if TYPE_CHECKING:
     from regard.attention.record import record
     from regard.attention.score import SCORES as scores
     from regard.attention.soft_dict import SoftDict
+    from regard.layers.block import Block
+    from regard.layers.feed import FEEDS as feeds
+    from regard.layers.mixer import MIXERS as mixers
+    from regard.layers.residual import Residual
     from regard.loading import load
 
 _processor.hold()  # before torch computes anything
@@ -31,15 +35,19 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Attention",
+    "Block",
     "MultiHead",
+    "Residual",
     "Sizes",
     "SoftDict",
     "attend",
     "backends",
     "explain",
+    "feeds",
     "load",
     "masks",
     "memories",
+    "mixers",
     "normalizers",
     "positions",
     "record",
@@ -48,15 +56,19 @@ __all__ = [
 
 _HOMES = {
     "Attention": "attention.multihead",
+    "Block": "layers.block",
     "MultiHead": "attention.multihead",
+    "Residual": "layers.residual",
     "Sizes": "attention.part",
     "SoftDict": "attention.soft_dict",
     "attend": "attention.core",
     "backends": "attention.backend:BACKENDS",
     "explain": "attention.core",
+    "feeds": "layers.feed:FEEDS",
     "load": "loading",
     "masks": "attention.mask:MASKS",
     "memories": "attention.memory:MEMORIES",
+    "mixers": "layers.mixer:MIXERS",
     "normalizers": "attention.normalizer:NORMALIZERS",
     "positions": "attention.position:POSITIONS",
     "record": "attention.record",

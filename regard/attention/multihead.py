@@ -199,9 +199,10 @@ class MultiHead(nn.Module):
         if not all(mask.keys_only for mask in call.masks) or (
             tensor is not None and any(size != 1 for size in tensor.shape[-3:-1])
         ):
+            name = type(self.memory).__module__.rpartition(".")[2]
             raise CombinationError(
-                f"attention: {type(self.memory).__name__} blends all positions, so it goes with masks "
-                "that hide whole keys, such as padding, and not with masks on pairs"
+                f"attention: {name} memory blends all positions, so it goes with masks that hide whole keys, "
+                "such as padding, and not with masks on pairs"
             )
         allowed = call.rows(slice(0, 1)).keep_tensor
         kept = None if allowed is None else allowed.expand(query.shape[0], 1, 1, -1)[:, 0, 0]

@@ -94,7 +94,7 @@ def trained(design: Design, folder: Path, killed_after: int = 0) -> bytes:
 
 def killed_and_resumed_it_ends_with_the_same_bytes(design: Design, folder: Path) -> None:
     """With dropout, so that random numbers count."""
-    design = replace(design, **{name: 0.2 for name in vars(design) if name.endswith("dropout")})
+    design = replace(design, **{name: 0.2 for name in vars(design) if name.endswith(("dropout", "_depth"))})
     undisturbed = trained(design, folder / "undisturbed")
     with pytest.raises(KilledError):
         trained(design, folder / "killed", killed_after=5)

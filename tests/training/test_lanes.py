@@ -23,10 +23,10 @@ from . import examples
 SMALL: dict[str, Any] = {"width": 8, "feedforward": 16, "heads": 2}
 
 
-def transformer(dropout: float) -> Model:
+def transformer(dropout: float, **changes: Any) -> Model:
     torch.manual_seed(1)
     layers = {"encoder_layers": 1, "decoder_layers": 2}
-    return Transformer(**layers, **SMALL, dropout=dropout).build(examples.SIZES).train()
+    return Transformer(**layers, **SMALL, dropout=dropout, **changes).build(examples.SIZES).train()
 
 
 def gradients(model: Model, item: Any, lanes: int, seed: int = 5) -> tuple[list[torch.Tensor], list[float]]:
@@ -53,8 +53,9 @@ def test_the_gradient_is_that_of_the_whole_batch(kind: str, lanes: int) -> None:
         torch.testing.assert_close(one, other, rtol=1e-9, atol=1e-12)
 
 
-def test_what_is_dropped_follows_from_the_seed() -> None:
-    model, item = transformer(0.3), examples.batch(1)
+@pytest.mark.parametrize("changes", [{}, {"stochastic_depth": 0.5}, {"feed": "experts(count=2, chosen=1)"}])
+def test_what_is_dropped_follows_from_the_seed(changes: dict[str, Any]) -> None:
+    model, item = transformer(0.3, **changes), examples.batch(1)
     first, again, other = gradients(model, item, 2), gradients(model, item, 2), gradients(model, item, 2, seed=6)
     assert first[1] == again[1] != other[1]
     assert all(map(torch.equal, first[0], again[0]))
