@@ -30,6 +30,7 @@ from regard.tasks.texts import (
     refuse_other,
     sides_of,
     text_facts,
+    token_loss,
 )
 from regard.training.loss import CrossEntropy, Loss
 from regard.training.validation import mean_losses
@@ -138,4 +139,4 @@ class Language(Task):
 def _next_tokens(cross_entropy: CrossEntropy, model: Model, item: TextWindow) -> Loss:
     """The loss of each token, given those before it; a short text leaves whole rows of a window empty."""
     filled = item.target[:, 0] != PAD
-    return cross_entropy(model, model.hidden(None, None, item.input[filled]), item.target[filled])
+    return token_loss(cross_entropy, model, lambda: model.hidden(None, None, item.input[filled]), item.target[filled])

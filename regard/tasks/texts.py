@@ -1,9 +1,13 @@
 """What the tasks that learn from text share: their files, their subwords, their encoded corpus."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+import torch
+from jaxtyping import Int64
+from torch import Tensor
 
 from regard.base.errors import ConfigError, RegardError, UsageError
 from regard.base.files import read_text, write_text
@@ -12,8 +16,11 @@ from regard.data.store import Store
 from regard.data.subwords.formats import load_subwords
 from regard.data.subwords.learn import SubwordSettings, learn_subwords, train_pair
 from regard.data.subwords.tokenizer import SubwordPair, Subwords
+from regard.layers.feeds.experts import balance_losses
+from regard.models.model import Model
 from regard.runs.artifact import Artifact
 from regard.tasks.task import Prepared
+from regard.training.loss import CrossEntropy, Loss
 
 Vocabularies = SubwordPair | Subwords
 
@@ -116,6 +123,19 @@ class PreparedText(Prepared):
     store: Store
     vocabularies: tuple[Subwords, ...]
     """the subwords of each side"""
+
+
+def token_loss(
+    cross_entropy: CrossEntropy, model: Model, hidden: Callable[[], Tensor], targets: Int64[Tensor, "batch length"]
+) -> Loss:
+    """The cross-entropy of the targets; while a model with experts learns, also what balances their load."""
+    with balance_losses(model) as balances:
+        states = hidden()
+    loss = cross_entropy(model, states, targets)
+    if not balances or not model.training:
+        return loss
+    balance = loss.count * torch.stack(balances).sum()
+    return Loss(loss.total + balance, loss.count, {**loss.parts, "balance": balance})
 
 
 def refuse_other(now: str, what: str, kept: Path) -> None:

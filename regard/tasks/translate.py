@@ -8,6 +8,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
+from torch import Tensor
+
 from regard.alignment.aligner import Aligner, aligns
 from regard.alignment.eflomal import EFLOMAL, eflomal_links
 from regard.alignment.head_choice import keep_choice
@@ -42,6 +44,7 @@ from regard.tasks.texts import (
     refuse_other,
     sides_of,
     text_facts,
+    token_loss,
 )
 from regard.training.guide import Guide, Guided
 from regard.training.loss import CrossEntropy, Loss
@@ -256,8 +259,11 @@ def dev_batches(store: Store, tokens: int) -> list[Batch]:
 
 def _teacher_forced(cross_entropy: CrossEntropy, model: Model, item: Batch) -> Loss:
     """The loss of each target token, given the source and the true tokens before it (teacher forcing)."""
-    hidden = model.hidden(item.source, item.source_lengths, item.target_in)
-    return cross_entropy(model, hidden, item.target_out)
+
+    def hidden() -> Tensor:
+        return model.hidden(item.source, item.source_lengths, item.target_in)
+
+    return token_loss(cross_entropy, model, hidden, item.target_out)
 
 
 def _most_source(design: Design, longest: int) -> int:

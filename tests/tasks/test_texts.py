@@ -4,11 +4,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import torch
 
 from regard.base.errors import ConfigError
 from regard.data.corpus import open_corpus
+from regard.models.transformer import Transformer
 from regard.tasks.texts import sides_of
 from tests.tasks.prepared import prepare, settings
+from tests.training import examples
 
 
 def test_subwords_are_loaded_where_they_are_given(home: Path, tmp_path: Path) -> None:
@@ -46,3 +49,19 @@ def test_a_text_that_does_not_fit_the_task_is_refused(home: Path, tmp_path: Path
 )
 def test_the_sides_that_a_table_names(data: dict[str, object], sides: int) -> None:
     assert sides_of(data) == sides
+
+
+def test_experts_learn_to_share_the_work(home: Path) -> None:
+    task = settings(home).task
+    torch.manual_seed(1)
+    sizes = {"encoder_layers": 1, "decoder_layers": 1, "width": 8, "heads": 2, "feedforward": 8, "dropout": 0.0}
+    plain, weighed = (
+        Transformer(**sizes, feed=f"experts(count=4, chosen=1, balance={balance})").build(examples.SIZES)
+        for balance in (0.0, 0.5)
+    )
+    weighed.load_state_dict(plain.state_dict())
+    item = examples.batch(1)
+    alone, both = task.loss(plain.train(), item), task.loss(weighed.train(), item)
+    assert both.parts["balance"].item() >= 0.5 * item.count * 0.99  # 1 for each of both layers where all are used alike
+    assert both.total.item() == pytest.approx(alone.total.item() + both.parts["balance"].item(), rel=1e-5)
+    assert "balance" not in task.loss(weighed.eval(), item).parts

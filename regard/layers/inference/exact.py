@@ -21,7 +21,5 @@ def stranger(model: nn.Module, known: Collection[type[nn.Module]]) -> str | None
             return f"{where} has a forward hook"
         if "forward" in vars(module):
             return f"{where} has a forward function of its own"
-        if module.training:
-            return f"{where} is in training mode"
         waiting.extend((f"{name}.{child}", part) for child, part in module._modules.items() if part is not None)
     return None

@@ -51,9 +51,3 @@ def test_a_function_in_place_of_forward_is_found() -> None:
     one = model()
     one[0].forward = torch.zeros_like
     assert stranger(one, KNOWN) == "0 has a forward function of its own"
-
-
-def test_training_mode_is_found() -> None:
-    one = model()
-    one[1][0].train()
-    assert stranger(one, KNOWN) == "1.0 is in training mode"
