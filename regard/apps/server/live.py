@@ -6,9 +6,10 @@ import signal
 import socket
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from ipaddress import ip_network
+from types import FrameType
 from typing import Any
 
 import h11
@@ -164,6 +165,11 @@ class Server(uvicorn.Server):
         if self.started:
             self._ready()
 
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        """A signal ends the server, and the process with 0: uvicorn would raise the signal again after its work."""
+        self.force_exit = self.should_exit and sig == signal.SIGINT
+        self.should_exit = True
+
     @property
     def clients(self) -> int:
         """How many are connected."""
@@ -213,17 +219,4 @@ def serve_on(server: Server, held: socket.socket) -> None:
     rarely = Rarely()
     for name in ("asyncio", "uvicorn.error", "regard.serve"):
         logging.getLogger(name).addFilter(rarely)
-    with _ends_quietly():
-        server.run(sockets=[held])
-
-
-@contextmanager
-def _ends_quietly() -> Iterator[None]:
-    """Signals that the server has served end the process with 0: uvicorn raises them again after its work."""
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    before = {number: signal.signal(number, lambda *_: None) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    server.run(sockets=[held])
