@@ -7,10 +7,10 @@ from typing import Any, NoReturn, cast
 from regard.apps.server import detection
 from regard.apps.server.engines import Aligning, Engine, Explaining, Question, Translating, language_name
 from regard.apps.server.messages import (
-    Align,
-    Detect,
+    AlignCall,
+    DetectCall,
     DetectedLanguage,
-    Explain,
+    ExplainCall,
     Explained,
     Health,
     LinkedWords,
@@ -59,7 +59,7 @@ class Calls:
             Translations, result if isinstance(call.q, list) else {name: own[0] for name, own in result.items()}
         )
 
-    async def detect(self, call: Detect) -> list[DetectedLanguage]:
+    async def detect(self, call: DetectCall) -> list[DetectedLanguage]:
         """Say which language a text is in, among those that the models read."""
         self._service.check_size([call.q])
         if not call.q.strip():
@@ -90,7 +90,7 @@ class Calls:
         """Refuse files, which are not translated here."""
         raise Refusal(400, "Files are not translated on this server; send their text to /translate", close=True)
 
-    async def align(self, call: Align) -> LinkedWords | list[LinkedWords]:
+    async def align(self, call: AlignCall) -> LinkedWords | list[LinkedWords]:
         """Link the words of texts and given translations."""
         sources, targets = _list(call.q), _list(call.translation)
         if isinstance(call.q, list) != isinstance(call.translation, list) or len(sources) != len(targets):
@@ -108,7 +108,7 @@ class Calls:
         found = [_linked(*pair, next(links) if all(map(words, pair)) else ()) for pair in pairs]
         return found if isinstance(call.q, list) else found[0]
 
-    async def explain(self, call: Explain) -> Explained:
+    async def explain(self, call: ExplainCall) -> Explained:
         """Translate a text and tell everything that led to the translation."""
         self._service.check_size([call.q, call.prefix or ""], self._service.limits.explained)
         engine = await self._engine([call.q], call.source, call.target)

@@ -40,13 +40,13 @@ class TranslateCall(Keyed, kw_only=True):
     alternatives: Annotated[int | None, Meta(description="How many further translations are welcome")] = None
 
 
-class Detect(Keyed, kw_only=True):
+class DetectCall(Keyed, kw_only=True):
     """A text whose language is asked for."""
 
     q: Annotated[str, Meta(description="A text")]
 
 
-class Align(Keyed, kw_only=True):
+class AlignCall(Keyed, kw_only=True):
     """Texts and their translations, whose words are to be linked."""
 
     q: TextOrTexts
@@ -55,7 +55,7 @@ class Align(Keyed, kw_only=True):
     target: Code
 
 
-class Explain(Keyed, kw_only=True):
+class ExplainCall(Keyed, kw_only=True):
     """A text whose translation is to be explained."""
 
     q: Annotated[str, Meta(description="A text of one line")]

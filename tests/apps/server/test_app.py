@@ -113,7 +113,7 @@ def test_the_calls_are_listed_without_any_script(call: Call) -> None:
 
 def test_fields_languages_and_refusals_are_described(call: Call) -> None:
     told = call("GET", "/openapi.json").json()
-    found = told["components"]["schemas"]["Translate"]
+    found = told["components"]["schemas"]["TranslateCall"]
     assert found["required"] == ["q", "source", "target"]
     assert found["properties"]["source"]["enum"] == ["auto", "en"]
     assert found["properties"]["target"]["enum"] == ["de"]
@@ -126,7 +126,7 @@ def test_fields_languages_and_refusals_are_described(call: Call) -> None:
         for call in methods.values()
         if "requestBody" in call
     }
-    assert taken == {"Translate", "Detect", "Align", "Explain"}
+    assert taken == {"TranslateCall", "DetectCall", "AlignCall", "ExplainCall"}
 
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
