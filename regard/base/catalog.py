@@ -29,9 +29,9 @@ class Catalog(Choice):
 
     package: str
     besides: tuple[str, ...] = ()
-    """files of the folder that are no members"""
+    """files of the folder that are not members"""
     default: str | None = None
-    """the member that a table without a name means"""
+    """the member that a table without a name selects"""
 
     @property
     def kind(self) -> str:
@@ -40,13 +40,13 @@ class Catalog(Choice):
 
     @cached_property
     def names(self) -> tuple[str, ...]:
-        """The members' names, in alphabetical order; nothing is imported but the folder."""
+        """The members' names in alphabetical order, found without importing the members."""
         folder = importlib.import_module(self.package)
         found = (module.name for module in pkgutil.iter_modules(folder.__path__))
         return tuple(sorted(name for name in found if not name.startswith("_") and name not in self.besides))
 
     def get(self, name: str, where: str | None = None) -> type:
-        """The class behind a name."""
+        """The class of a member."""
         if name not in self.names:
             raise ConfigError(unknown(where or self.kind, name, self.names, self.kind))
         module = importlib.import_module(f"{self.package}.{name}")
@@ -67,7 +67,7 @@ class Catalog(Choice):
         return [*super().__dir__(), *(self.get(name).__name__ for name in self.names)]
 
     def make(self, spec: Any, where: str | None = None) -> Any:
-        """The part that a config, a command line or a caller asks for; a part passes as it is."""
+        """Make a part from its text or table; a part that is made already is returned as it is."""
         where = where or self.kind
         if isinstance(spec, str):
             return self._from_text(spec, where)
@@ -80,7 +80,7 @@ class Catalog(Choice):
         return spec
 
     def choose(self, value: Any, where: str) -> Any:
-        """The part that a config has at the path `where`, whose tables name their settings by their paths."""
+        """Make the part that a config has at the path `where`; errors name settings by their path."""
         if not isinstance(value, Mapping):
             return self.make(value, where)
         name = value.get("name", self.default)

@@ -1,4 +1,4 @@
-"""Settings as a tree of frozen dataclasses: what is unknown, missing or mistyped fails with its path.
+"""Settings as a tree of frozen dataclasses; unknown, missing or mistyped settings raise an error with their path.
 
     settings = from_dict(read_table("run.toml", overrides=["model.width=256"]), Run)
 
@@ -6,8 +6,8 @@ A field of type `Annotated[Any, Catalog("regard.models")]` is a choice among the
 a table with a `name` and becomes that member's dataclass. A field of type `Any` or `Mapping` is kept as written, for
 its owner to resolve.
 
-A dataclass may have a class method `migrate(table)`, which puts settings of older files into today's words, and a
-method `spelled()`, which writes it as a text that its catalog reads.
+A dataclass may have a class method `migrate(table)`, which converts the settings of older files, and a method
+`spelled()`, which writes it as a text that its catalog reads.
 """
 
 import dataclasses
@@ -30,22 +30,22 @@ _NONE = "none"
 
 
 class Choice(ABC):
-    """Stands beside a field's type and says what its values are made from, as a `Catalog` does."""
+    """An annotation of a field that makes its value from what is written in a config; `Catalog` is one."""
 
     default: str | None
 
     @property
     @abstractmethod
     def kind(self) -> str:
-        """What is chosen among, a plural noun."""
+        """A plural noun for the options."""
 
     @abstractmethod
     def choose(self, value: Any, where: str) -> Any:
-        """The chosen part, from what is written at the path `where`."""
+        """Make the chosen part from the value at the path `where`."""
 
 
 def read_table(path: str | Path, overrides: Iterable[str] = ()) -> dict[str, Any]:
-    """The tables of a TOML file as they are written, with each override such as `model.width=256` put in its place."""
+    """Read the tables of a TOML file, then apply each override, such as `model.width=256`."""
     try:
         table = tomllib.loads(read_text(path))
     except tomllib.TOMLDecodeError as error:
@@ -56,7 +56,7 @@ def read_table(path: str | Path, overrides: Iterable[str] = ()) -> dict[str, Any
 
 
 def from_dict(table: Mapping[str, Any], kind: type[Settings], where: str = "") -> Settings:
-    """The dataclass `kind` from plain dicts, lists and scalars; `where` is the path that errors begin with."""
+    """Make the dataclass `kind` from plain dicts, lists and scalars; errors begin with the path `where`."""
     fields = {field.name: field for field in dataclasses.fields(cast(Any, kind)) if field.init}
     hints = typing.get_type_hints(kind, include_extras=True)
     table = getattr(kind, "migrate", lambda written: written)(table)
@@ -81,7 +81,7 @@ def to_dict(settings: Any) -> dict[str, Any]:
 
 
 def to_toml(settings: Any) -> str:
-    """The tree as TOML; read, it gives an equal tree. TOML has no null: an unset setting is left out or `"none"`."""
+    """The tree as TOML, which reads back as an equal tree. TOML has no null: None is left out or written `"none"`."""
     return tomli_w.dumps(_without_null(to_dict(settings), settings))
 
 
@@ -106,7 +106,7 @@ def _toml_value(text: str) -> Any:
 
 
 def convert(value: Any, hint: Any, where: str) -> Any:
-    """The value as the type has it: lists become tuples, whole numbers floats, texts paths; `where` is its path."""
+    """Convert a value to a type: lists to tuples, whole numbers to floats, texts to paths; `where` is its path."""
     origin, options = typing.get_origin(hint), typing.get_args(hint)
     if origin is Annotated:
         choices = [extra for extra in options[1:] if isinstance(extra, Choice)]
@@ -192,7 +192,7 @@ def _plain(value: Any, hint: Any = Any) -> Any:
 
 
 def _without_null(table: dict[str, Any], settings: Any = None) -> dict[str, Any]:
-    """Drop what is None by default; what is None against its default is spelled out."""
+    """Drop None where it is the default; write `"none"` where it is not."""
     fields = {f.name: f for f in dataclasses.fields(settings)} if dataclasses.is_dataclass(settings) else {}
     kept: dict[str, Any] = {}
     for name, value in table.items():
@@ -208,7 +208,7 @@ def _without_null(table: dict[str, Any], settings: Any = None) -> dict[str, Any]
 
 
 def _located(message: str, where: str) -> str:
-    """The path before a dataclass's own complaint, which may already begin with the last word of it."""
+    """Put the path before a dataclass's error message, which may already begin with the path's last word."""
     last = where.rpartition(".")[2]
     if last and message.startswith((f"{last}:", f"{last}.")):
         return where + message[len(last) :]

@@ -1,6 +1,6 @@
-"""What can go wrong, as one plain sentence: where, what, and what would be right.
+"""Errors, each with one plain sentence: where, what, and what would be right.
 
-Commands print the sentence and leave with the error's exit code; a traceback is for faults of ours.
+Commands print the sentence and exit with the error's code; a traceback means a bug in Regard.
 """
 
 from collections.abc import Iterable
@@ -8,13 +8,13 @@ from difflib import get_close_matches
 
 
 class RegardError(Exception):
-    """A failure that its sentence explains."""
+    """An error that its message explains; the base of all errors of Regard."""
 
     exit_code = 1
 
 
 class UsageError(RegardError, ValueError):
-    """Something was asked for in a way that cannot be served."""
+    """A request is invalid: an argument, an option or a call."""
 
     exit_code = 2
 
@@ -24,15 +24,15 @@ class ConfigError(UsageError):
 
 
 class ShapeError(UsageError):
-    """A tensor does not have the shape or type that its place asks for."""
+    """A tensor has the wrong shape or dtype."""
 
 
 class CombinationError(UsageError):
-    """Two parts, each right by itself, do not go together."""
+    """Two parts, each valid by itself, cannot be combined."""
 
 
 def unknown(where: str, name: str, known: Iterable[str], kind: str) -> str:
-    """The sentence for a name that is not among the known ones, with the nearest of them."""
+    """The error message for an unknown name; it suggests the nearest known one."""
     options = sorted(known)
     near = get_close_matches(name, options, n=1)
     hint = f" (did you mean '{near[0]}'?)" if near else ""
@@ -40,14 +40,14 @@ def unknown(where: str, name: str, known: Iterable[str], kind: str) -> str:
 
 
 def check_at_least(where: str, least: float, **settings: float) -> None:
-    """Every setting is `least` or more, or a ConfigError names the one that is not."""
+    """Raise a ConfigError if a setting is less than `least`."""
     for name, value in settings.items():
         if value < least:
             raise ConfigError(f"{where}: {name} must be at least {least}, but is {value}")
 
 
 def check_one_of(where: str, options: Iterable[str], **settings: str) -> None:
-    """Every setting is one of the options, or a ConfigError lists them."""
+    """Raise a ConfigError if a setting is not one of the options."""
     for name, value in settings.items():
         if value not in options:
             raise ConfigError(unknown(f"{where}.{name}", value, options, "choices"))

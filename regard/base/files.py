@@ -1,7 +1,6 @@
-"""Files that are never half written, and text that is checked while it is read.
+"""Atomic writing of files, and reading of text with precise errors.
 
-A writer that dies leaves the old file as it was; a reader that meets a fault says in which file, on which line and
-at which byte.
+A writer that is killed leaves the old file as it was; a read error names the file, the line and the byte.
 """
 
 import gzip
@@ -22,7 +21,7 @@ _GZIP = b"\x1f\x8b"
 
 @contextmanager
 def replacing(path: str | Path) -> Iterator[BinaryIO]:
-    """A file to write that takes its place only once it is complete and on the disk.
+    """Open a file for atomic writing: it replaces `path` only once it is complete and on the disk.
 
     The bytes go to a temporary name in the same folder, are synced, then renamed over `path`. On any failure (a full
     disk, an interrupt, an error of the caller) the temporary file is removed and an older file stays untouched.
@@ -43,28 +42,28 @@ def replacing(path: str | Path) -> Iterator[BinaryIO]:
 
 
 def write_bytes(path: str | Path, data: bytes) -> None:
-    """Write a whole file, or leave what was there."""
+    """Write a file atomically."""
     with replacing(path) as file:
         file.write(data)
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write a whole UTF-8 text, or leave what was there."""
+    """Write a UTF-8 text file atomically."""
     write_bytes(path, text.encode("utf-8"))
 
 
 def cache_folder() -> Path:
-    """The user's folder for what can be made again at any time."""
+    """The user's cache folder for Regard."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "regard"
 
 
 def temporary_beside(path: Path) -> Path:
-    """A free hidden name in the same folder, so that a rename never crosses file systems."""
+    """An unused hidden name in the same folder, so that a rename never crosses file systems."""
     return path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
 
 
 def sync_folder(folder: Path) -> None:
-    """Make the folder's own entries, such as a rename, survive a power cut; a no-op where folders do not open."""
+    """Flush a folder's entries (fsync), so that a rename survives a power cut; does nothing outside POSIX."""
     if os.name != "posix":
         return
     handle = os.open(folder, os.O_RDONLY)
@@ -97,12 +96,12 @@ def read_lines(path: str | Path, *, allow_empty: bool = False) -> Iterator[str]:
 
 
 def read_text(path: str | Path) -> str:
-    """A whole UTF-8 text file; its lines end in a single newline character each."""
+    """Read a whole UTF-8 text file; every line ends in a single newline character."""
     return "".join(f"{line}\n" for line in read_lines(path, allow_empty=True))
 
 
 def read_bytes(path: str | Path) -> bytes:
-    """A whole file, as it is."""
+    """Read a whole file."""
     try:
         return Path(path).read_bytes()
     except OSError as error:
@@ -110,10 +109,9 @@ def read_bytes(path: str | Path) -> bytes:
 
 
 def digest(path: str | Path) -> str:
-    """A hash of everything in the file.
+    """The SHA-256 hash of a file's content.
 
-    Sizes and times can stay the same while the content changes, and change while it does not; reading the file costs
-    about a second per gigabyte, which is little beside whatever is computed from it.
+    Size and modification time do not tell whether the content changed; hashing takes about a second per gigabyte.
     """
     try:
         with Path(path).open("rb") as file:
@@ -123,12 +121,12 @@ def digest(path: str | Path) -> str:
 
 
 def unreadable(path: str | Path, error: OSError) -> RegardError:
-    """The sentence for a file that cannot be read."""
+    """The error for a file that cannot be read."""
     return RegardError(f"{path}: cannot be read: {_cause(path, error)}")
 
 
 def unwritable(path: str | Path, error: OSError) -> RegardError:
-    """The sentence for a file that cannot be written."""
+    """The error for a file that cannot be written."""
     return RegardError(f"{path}: cannot be written: {_cause(path, error)}")
 
 

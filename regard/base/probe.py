@@ -1,7 +1,7 @@
-"""What a child process tries, so that a processor's fault ends the child alone: python probe.py int8 bfloat16
+"""The program of a child process that tests int8 and bfloat16 instructions: python probe.py int8 bfloat16
 
-One line is written for each kind of product that was tried, as soon as it is known: `int8 works`, or
-`int8 fails: …`. A kind without a line ended the process. Nothing of Regard is imported, so that the file runs alone.
+It prints one line per kind of matrix product, as soon as it is known: `int8 works`, or `int8 fails: …`. A kind without
+a line crashed the child, and the child alone. Nothing of Regard is imported, so that the file runs by itself.
 """
 
 import sys
@@ -15,11 +15,11 @@ from torch.nn import functional as F
 _SHAPES = ((1, 64, 64), (7, 512, 1536), (320, 256, 640))
 """rows, width, outputs: libraries choose other instructions for small products than for large ones"""
 _LARGEST_ERROR = 0.05
-"""of bfloat16 beside float32, as a share of the norm; 8 bits of precision lose less than 0.01 here"""
+"""relative error of bfloat16 against float32; 8 bits of precision lose less than 0.01 here"""
 
 
 def int8() -> None:
-    """Products of unsigned with signed bytes, as `Int8Linear` computes them, which have to be exact."""
+    """Test the products of unsigned and signed bytes that `Int8Linear` computes; they must be exact."""
     for rows, width, outputs in _SHAPES:
         whole = torch.randint(0, 256, (rows, width), dtype=torch.uint8)
         weight = torch.randint(-63, 64, (outputs, width), dtype=torch.int8)
@@ -33,7 +33,7 @@ def int8() -> None:
 
 
 def bfloat16() -> None:
-    """Whatever models compute while they learn in mixed precision: products, attention, convolution, recurrence."""
+    """Test the operations of training in mixed precision: products, attention, convolution, recurrence."""
     for rows, width, outputs in _SHAPES:
         _compare(nn.Linear(width, outputs), torch.randn(rows, width))
     _compare(lambda x: x @ x.mT, torch.randn(4, 48, 64))
@@ -43,12 +43,12 @@ def bfloat16() -> None:
         (nn.LSTM(64, 64), (9, 4, 64)),
         (nn.GRU(64, 64), (9, 4, 64)),
     ):
-        with suppress(RuntimeError):  # torch says itself, and without harm, where it lacks one of these layers
+        with suppress(RuntimeError):  # torch raises where it does not support one of these layers
             _compare(layer, torch.randn(shape))
 
 
 def _compare(compute: Callable[[Tensor], Tensor | tuple[Tensor, ...]], x: Tensor) -> None:
-    """Output and gradient in mixed precision and in float32 have to agree."""
+    """Check that output and gradient in mixed precision agree with float32."""
     found = []
     for mixed in (False, True):
         x = x.detach().requires_grad_()
@@ -66,7 +66,7 @@ TRIALS = {"int8": int8, "bfloat16": bfloat16}
 
 
 def try_all(kinds: list[str]) -> None:
-    """Try the kinds in this order; a fault leaves no core file behind."""
+    """Test the kinds in this order; a crash leaves no core file."""
     if sys.platform != "win32":
         import resource
 

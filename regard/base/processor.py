@@ -1,15 +1,15 @@
-"""What this processor can really do: found out once in a child process, remembered, and obeyed.
+"""Which instructions this processor really supports: tested once in a child process, cached, and respected.
 
-Some virtual machines announce instructions, such as Intel's AMX, that end a process with SIGILL when they are used.
-oneDNN, torch's library for int8 and bfloat16 products, believes the announcement. It can be held to an instruction set
-that works by the environment variable ONEDNN_MAX_CPU_ISA, which it reads when it is first used:
+Some virtual machines announce instructions, such as Intel's AMX, that crash a process with SIGILL when they are used.
+oneDNN, torch's library for int8 and bfloat16 products, relies on the announcement. The environment variable
+ONEDNN_MAX_CPU_ISA limits it to an instruction set that works; oneDNN reads it when it is first used:
 https://uxlfoundation.github.io/oneDNN/dev_guide_cpu_dispatcher_control.html
 
-- `hold` is called when the package is imported. It sets the variable to what is remembered; a processor that announces
-  AMX and was not tried yet is held below it. No child process is started, so float32 work begins as fast as ever.
-- `refusal` is asked before int8 or bfloat16 products are computed. What is not remembered is tried in a child process
-  (seconds), under one instruction set after the other, from the best down to one that works.
-- A variable that the user has set stays as it is; what works under it is tried all the same.
+- `hold` is called when the package is imported. It sets the variable to the cached result; a processor that announces
+  AMX and was not tested yet is limited to less. It starts no child process, so float32 work begins without delay.
+- `refusal` is called before int8 or bfloat16 products are computed. Without a cached result, a child process (seconds)
+  tests one instruction set after the other, from the best down to one that works.
+- A variable that the user has set stays as it is; what works under it is tested all the same.
 """
 
 import hashlib
@@ -37,19 +37,19 @@ LADDER = (_DEFAULT, BELOW_AMX, "AVX512_CORE_BF16", "AVX512_CORE_VNNI", "AVX512_C
 
 CPUINFO = Path("/proc/cpuinfo")
 _OURS = "REGARD_MAX_CPU_ISA"
-"""the variable's value where Regard has set it; a child process can tell it from a user's own"""
+"""a copy of the value that Regard has set, which tells it apart from a user's own setting"""
 _TELLING = ("vendor_id", "model name", "cpu family", "model", "stepping", "flags", "Features", "CPU part")
-"""lines of /proc/cpuinfo that make a processor another one"""
+"""lines of /proc/cpuinfo that identify a processor"""
 
 _in_time: str | None = None
-"""the setting that was there before torch was imported, so that oneDNN is sure to obey it"""
+"""the setting made before torch was imported, which oneDNN is sure to read"""
 
 
 @dataclass(frozen=True)
 class Findings:
-    """What was tried: setting → kind of product → what is wrong with it, nothing where it works.
+    """Test results: setting → kind of product → its fault, empty where it works.
 
-    `doubt` says why the rest could not be tried.
+    `doubt` says why the other settings could not be tested.
     """
 
     tried: dict[str, dict[str, str]]
@@ -57,7 +57,7 @@ class Findings:
 
     @property
     def best(self) -> str | None:
-        """The best setting under which all kinds work, or else one of them; None if that is not known."""
+        """The best setting under which all kinds work, or else one of them; None if unknown."""
         partly = None
         for setting in _ladder():
             if setting not in self.tried:
@@ -71,13 +71,13 @@ class Findings:
 
     @property
     def setting(self) -> str:
-        """The best setting, as far as that is known."""
+        """The best setting, or a safe one while it is unknown."""
         return self.best or _untried()
 
 
 @dataclass(frozen=True)
 class _Memory:
-    """The cache file."""
+    """The content of the cache file."""
 
     processor: str
     torch: str
@@ -85,12 +85,12 @@ class _Memory:
 
 
 def hold() -> None:
-    """Set oneDNN's variable as far as that can be known without a trial; called when the package is imported."""
+    """Set oneDNN's variable from the cache, without a test; called when the package is imported."""
     _set(Findings(_remembered()).setting)
 
 
 def check(kind: str, where: str) -> None:
-    """Products of this kind can be computed in this process, or a UsageError says why not."""
+    """Raise a UsageError if products of this kind cannot be computed in this process."""
     reason = refusal(kind)
     if reason is not None:
         raise UsageError(f"{where}: {reason}; use float32")
@@ -98,9 +98,9 @@ def check(kind: str, where: str) -> None:
 
 @cache
 def refusal(kind: str) -> str | None:
-    """Why products of this kind must not be computed in this process; None if they may. The first time takes seconds.
+    """Why products of this kind cannot be computed in this process; None if they can. The first call takes seconds.
 
-    Where nothing could be tried they may: instructions that are known to fault are held back by then.
+    Where no test was possible, the answer is None: instructions that are known to crash are disabled by then.
     """
     found = findings()
     setting = found.setting
@@ -122,7 +122,7 @@ def refusal(kind: str) -> str | None:
 
 @cache
 def findings() -> Findings:
-    """What works under which setting, tried where it is not remembered."""
+    """The test results, from the cache or from new tests."""
     tried, doubt = dict(_remembered()), ""
     for setting in _ladder():
         if setting not in tried:
@@ -138,7 +138,7 @@ def findings() -> Findings:
 
 
 def held() -> str | None:
-    """What is held back on this processor and why, as a sentence; None if nothing is."""
+    """A sentence on which instructions are disabled on this processor and why; None if none are."""
     found = findings()
     if found.setting == _DEFAULT or _own():
         return None
@@ -149,7 +149,7 @@ def held() -> str | None:
 
 
 def report() -> str:
-    """What the processor can do, as a sentence."""
+    """A sentence on what the processor supports."""
     found = findings()
     if found.setting not in found.tried:
         return f"{processor_name()}: whether int8 and bfloat16 products work could not be tried: {found.doubt}"
@@ -165,17 +165,17 @@ def report() -> str:
 
 
 def announces_amx() -> bool:
-    """Whether the processor says that it has AMX."""
+    """Whether the processor announces AMX."""
     return "amx_tile" in _cpu().get("flags", "").split()
 
 
 def processor_name() -> str:
-    """What the processor calls itself."""
+    """The processor's name."""
     return _cpu().get("model name") or os.environ.get("PROCESSOR_IDENTIFIER") or platform.machine() or "this processor"
 
 
 def _ladder() -> tuple[str, ...]:
-    """The settings to try, the best first: a user's own alone, where there is one."""
+    """The settings to test, the best first; only the user's own, if there is one."""
     own = _own()
     if own is not None:
         return (own,)
@@ -192,12 +192,12 @@ def _own() -> str | None:
 
 
 def _untried() -> str:
-    """The setting as long as nothing was tried."""
+    """The setting to use before any test."""
     return _own() or (BELOW_AMX if announces_amx() else _DEFAULT)
 
 
 def _set(setting: str) -> None:
-    """Put the setting where oneDNN reads it, unless the user has put one there."""
+    """Set oneDNN's environment variable, unless the user has set it."""
     global _in_time
     if "torch" not in sys.modules:
         _in_time = setting
@@ -212,7 +212,7 @@ def _set(setting: str) -> None:
 
 @cache
 def _cpu() -> dict[str, str]:
-    """The first processor of /proc/cpuinfo; nothing where there is no such file."""
+    """The entries of the first processor in /proc/cpuinfo; empty without that file."""
     found: dict[str, str] = {}
     with suppress(OSError), CPUINFO.open(encoding="utf-8", errors="replace") as lines:
         for line in lines:
@@ -235,7 +235,7 @@ def _torch_version() -> str:
 
 
 def _memory_file() -> Path:
-    """The cache file for this processor and kernel, this torch and its own choice of instructions."""
+    """The cache file for this processor, kernel, torch version and ATEN_CPU_CAPABILITY."""
     told = [f"{name}: {_cpu().get(name, '')}" for name in _TELLING]
     told += [platform.machine(), platform.release(), processor_name(), _torch_version()]
     told += [os.environ.get("ATEN_CPU_CAPABILITY", "")]
@@ -244,7 +244,7 @@ def _memory_file() -> Path:
 
 
 def _remembered() -> dict[str, dict[str, str]]:
-    """What was tried before; nothing if that is unreadable."""
+    """The cached test results; empty if unreadable."""
     with suppress(OSError, RuntimeError, msgspec.MsgspecError):
         memory = msgspec.json.decode(_memory_file().read_bytes(), type=_Memory)
         return {setting: found for setting, found in memory.faults.items() if set(found) == set(PRODUCTS)}
@@ -252,7 +252,7 @@ def _remembered() -> dict[str, dict[str, str]]:
 
 
 def _remember(tried: dict[str, dict[str, str]]) -> None:
-    """Keep what was found for other processes, if there is a place for it."""
+    """Write the test results to the cache, if it is writable."""
     memory = _Memory(processor_name(), _torch_version(), _remembered() | tried)
     with suppress(OSError, RuntimeError, RegardError):
         file = _memory_file()

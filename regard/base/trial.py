@@ -1,4 +1,4 @@
-"""Products that may end a process, tried in a child process instead."""
+"""Tests of matrix products that may crash, run in a child process."""
 
 import faulthandler
 import os
@@ -13,23 +13,23 @@ from pathlib import Path
 from regard.base.errors import RegardError
 
 VARIABLE = "ONEDNN_MAX_CPU_ISA"
-"""what holds oneDNN to an instruction set; read when oneDNN is first used"""
+"""the variable that limits oneDNN to an instruction set; read when oneDNN is first used"""
 
 PROGRAM = Path(__file__).with_name("probe.py")
 SECONDS = 120.0
-"""how long a child may take; importing torch is most of it"""
+"""timeout of a child process; most of its time goes into importing torch"""
 
 _FAULTS = ("SIGILL", "SIGSEGV", "SIGBUS", "SIGFPE", "SIGABRT", "SIGTRAP")
-"""signals by which a fault ends a process; others come from outside and tell nothing"""
+"""signals of a crash; other signals come from outside and say nothing about the processor"""
 _WINDOWS_FAULTS = {0xC000001D: "an illegal instruction", 0xC0000005: "an access violation"}
 
 
 class UndecidedError(RegardError):
-    """A trial came to no result, for a reason that has nothing to do with the processor."""
+    """A test gave no result, for a reason unrelated to the processor."""
 
 
 def try_products(setting: str, kinds: tuple[str, ...]) -> dict[str, str]:
-    """Kind of product: what is wrong with it while oneDNN is held to the setting; nothing where it works."""
+    """Test each kind of product with oneDNN limited to the setting: kind → fault, empty where it works."""
     found: dict[str, str] = {}
     while left := [kind for kind in kinds if kind not in found]:
         found |= _ask(setting, left)
@@ -37,7 +37,7 @@ def try_products(setting: str, kinds: tuple[str, ...]) -> dict[str, str]:
 
 
 def _ask(setting: str, kinds: list[str]) -> dict[str, str]:
-    """What one child found out, up to the first kind that ended it."""
+    """The results of one child process, up to the first kind that crashed it."""
     if not sys.executable:
         raise UndecidedError("this Python does not know how to start another one")
     command = [sys.executable, "-P", str(PROGRAM), *kinds]
@@ -62,7 +62,7 @@ def _ask(setting: str, kinds: list[str]) -> dict[str, str]:
 
 
 def _fault(code: int, said: str) -> str:
-    """What a process ended with, if that was a fault."""
+    """Describe the crash that ended a process."""
     if code & 0xFFFFFFFF in _WINDOWS_FAULTS:
         return f"ends the process with {_WINDOWS_FAULTS[code & 0xFFFFFFFF]}"
     for name in _FAULTS:
@@ -73,16 +73,16 @@ def _fault(code: int, said: str) -> str:
 
 
 def survives(kind: str, seconds: float = 30.0) -> bool | None:
-    """Whether the kind of product works in this very process, as far as a copy of it tells; None if that is unknown.
+    """Whether the kind of product works in this process, tested in a fork of it; None if unknown.
 
-    Once oneDNN has been used it no longer reads its variable, and it does not say what it has read. A copy of the
-    process, made by fork, has the same oneDNN; it computes with one thread, since others are not copied.
+    Once oneDNN has been used, it no longer reads its variable and does not tell what it has read. A fork of the process
+    has the same oneDNN; it computes with one thread, since fork does not copy the others.
     """
     if not hasattr(os, "fork"):
         return None
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)  # of Python, about threads that we do not use
+            warnings.simplefilter("ignore", DeprecationWarning)  # about forking a process that has threads
             child = os.fork()
     except OSError:
         return None
@@ -106,7 +106,7 @@ def _compute_and_leave(kind: str) -> None:
 
 
 def _wait(child: int, seconds: float) -> int | None:
-    """The exit code of a child, negative if a signal ended it; None if it took too long."""
+    """The exit code of a child process, negative if a signal ended it; None on a timeout."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         done, status = os.waitpid(child, os.WNOHANG)

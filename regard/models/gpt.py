@@ -1,9 +1,9 @@
-"""A language model of attention layers: each position sees what came before it, and predicts what comes next.
+"""GPT: a decoder-only Transformer language model. Each position attends to those before it (causal mask).
 
     x ← block(x), causal;  P(next token) = softmax(W x)
 
-Radford et al., 2018 and 2019 (GPT, GPT-2), https://openai.com/index/better-language-models/. Normalized before each
-branch, the output tied to the embedding, and the maps that end a residual branch started smaller by √(2 layers).
+Radford et al., 2018 and 2019 (GPT, GPT-2), https://openai.com/index/better-language-models/. Pre-norm, the output tied
+to the embedding, and the last linear layer of each residual branch initialized smaller by √(2 layers).
 """
 
 from collections.abc import Mapping
@@ -29,7 +29,7 @@ RESIDUAL_ENDS = (".output", ".outer")
 
 @dataclass(frozen=True, kw_only=True)
 class Gpt(Layered):
-    """What a decoder-only Transformer is made of.
+    """Settings of a decoder-only Transformer language model.
 
     `small` has the sizes of GPT-2 small: 124,439,808 parameters with its vocabulary of 50,257.
     """
@@ -40,7 +40,7 @@ class Gpt(Layered):
     positions: Annotated[Any, POSITIONS] = "learned(1024)"
     activation: Activation = "gelu_tanh"
     tie: Literal["none", "target"] = "target"
-    """whether the output's matrix is the embedding's"""
+    """weight tying: whether output and embedding share one matrix"""
 
     views: ClassVar[tuple[View, ...]] = ("past",)
     presets: ClassVar[dict[str, dict[str, Any]]] = {
@@ -54,12 +54,12 @@ class Gpt(Layered):
         return GptModel(self, *self.sizes_from(sizes))
 
     def multiplications(self, model: Any, length: float) -> tuple[float, float]:
-        own = self.pairs(length) / 2 * self.layers  # over half the text on average
+        own = self.pairs(length) / 2 * self.layers  # half of the text is past, on average
         return 0.0, weights_in(model.decoder, model.output) + own
 
 
 class GptModel(Model):
-    """The layers and what is around them."""
+    """Embedding, decoder layers and output."""
 
     has_source = False
 
@@ -69,7 +69,7 @@ class GptModel(Model):
         self.target = Embedding(vocabulary, design.width, std=STD, positions=first, dropout=design.dropout)
         self.decoder = design.stack(design.layers, "past", deepnorm(design.layers))
         self.output = LinearOutput(design.width, vocabulary, bias=False)
-        if design.residual_scale != "deepnorm":  # which brings first weights of its own
+        if design.residual_scale != "deepnorm":  # DeepNorm has its own initialization
             normal(self.decoder, STD, RESIDUAL_ENDS, 2 * design.layers)
         normal(self.output, STD)
         if design.tie == "target":

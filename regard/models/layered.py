@@ -1,6 +1,6 @@
-"""What models of layers have in common: the settings of a layer, and how layers are put together from them.
+"""The settings that all models made of Transformer layers share, and how the layers are built from them.
 
-BigBird, Longformer, Linformer and Performer are settings here, and not models of their own:
+BigBird, Longformer, Linformer and Performer are settings here, not models of their own:
 
     mask = "window(64) | global_tokens(2)"           Longformer; with random_blocks, BigBird
     memory = "compressed(64)"                        Linformer
@@ -41,46 +41,45 @@ from regard.models.model import Design
 
 @dataclass(frozen=True, kw_only=True)
 class Layered(Design):
-    """The settings of every model that is made of layers."""
+    """The settings of every model that is made of Transformer layers."""
 
     width: int = 512
-    """of the vectors between layers"""
+    """the width of hidden states"""
     heads: int = 8
     key_heads: int | None = None
-    """key and value heads, each shared by several query heads; as many as heads unless set"""
+    """grouped-query attention: the number of key and value heads; by default `heads`"""
     mixer: Annotated[Any, MIXERS] = "self_attention"
-    """what lets positions see each other; in a decoder it sees the past alone"""
+    """the layer that mixes positions; in a decoder it is causal"""
     mask: Annotated[Any, MASKS] = None
-    """who may look at whom in self-attention, beside the padding mask; in a decoder `causal &` this, so that
-    `window(128)` reaches to both sides in an encoder and back in a decoder. Attention to a source sees all of it."""
+    """the mask of self-attention, combined with the padding mask and, in a decoder, with the causal mask: `window(128)`
+    reaches to both sides in an encoder and back in a decoder. Cross-attention sees the whole source."""
     memory: str | dict[str, Any] = "growing"
-    """how self-attention keeps what it reads. A decoder goes step by step: growing (the KV cache), rolling or
-    recurrent; an encoder has the whole text: compressed or latent. Where the one cannot serve, growing does."""
+    """how self-attention stores keys and values. In a decoder, which goes step by step: growing (the KV cache), rolling
+    or recurrent; in an encoder, which has the whole text: compressed or latent. The other one then uses growing."""
     score: Annotated[Any, SCORES] = "scaled_dot"
     normalizer: Annotated[Any, NORMALIZERS] = "softmax"
     positions: Annotated[Any, POSITIONS] = "sinusoidal"
-    """None: the order is not seen, save through the causal mask"""
+    """None: no position embedding; the model knows the order only through the causal mask"""
     feed: Annotated[Any, FEEDS] = "plain"
-    """what works at each position by itself; what it leaves open are the next two settings and its dropout"""
+    """the feed-forward layer; settings that it leaves open come from the next two and from `feedforward_dropout`"""
     feedforward: int | None = None
-    """the width inside the feed-forward; four times `width` unless set"""
+    """the inner width of the feed-forward layer; by default four times `width`"""
     activation: Activation = "relu"
     norm: Norm = "layer"
     norm_place: Place = "before"
-    """where the layers normalize: before each branch, or after it as in the first Transformer (pre-norm, post-norm);
-    older files say `norm = "before"` or `"after"`, which is read as this"""
+    """pre-norm (before each branch), or post-norm (after it, as in the first Transformer); older files say
+    `norm = "before"` or `"after"`, which is read as this"""
     residual_scale: float | Literal["deepnorm"] = 1.0
-    """what the residual stream is multiplied with before a branch is added; deepnorm: as follows from the layers"""
+    """the factor of the residual stream before a branch is added; deepnorm computes it from the number of layers"""
     dropout: float = 0.1
-    """of embeddings and of each branch"""
+    """applies to embeddings and to each branch"""
     attention_dropout: float = 0.0
     feedforward_dropout: float = 0.0
     stochastic_depth: float = 0.0
-    """the share of sequences for which the last layer's branches are left out in training; it rises from layer to
-    layer"""
+    """the probability of skipping the last layer's branches in training; it rises linearly from the first layer"""
 
     views: ClassVar[tuple[View, ...]] = ("both", "past")
-    """whether the model has an encoder, which sees both sides, a decoder, which sees the past, or both of them"""
+    """both: the model has an encoder; past: it has a decoder"""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -95,7 +94,7 @@ class Layered(Design):
         return {name: value for name, value in table.items() if name != "norm"} | {"norm_place": table["norm"]}
 
     def attention(self, **changes: Any) -> Attention:
-        """The attention of each layer, without mask and positions unless they are given."""
+        """The attention of a layer, without mask and positions unless given."""
         return Attention(
             heads=self.heads,
             key_heads=self.key_heads,
@@ -106,9 +105,9 @@ class Layered(Design):
         )
 
     def stack(self, layers: int, view: View, depth: Depth, *, reads: bool = False) -> Stack:
-        """So many layers, of an encoder (which views both sides) or a decoder (the past), which may read a source.
+        """The layers of an encoder (view "both") or a decoder ("past"), with cross-attention if it `reads` a source.
 
-        `depth` is what DeepNorm prescribes for them.
+        `depth` holds the scales that DeepNorm prescribes.
         """
         deep = self.residual_scale == "deepnorm"
         if deep and self.norm_place == "before":
@@ -141,7 +140,7 @@ class Layered(Design):
         return stack
 
     def pairs(self, length: float) -> float:
-        """How often a query multiplies in one layer's self-attention that sees so many keys: logits and reading."""
+        """The multiplications of a query in one layer's self-attention over `length` keys: logits and weighted sum."""
         return 2 * self.width * length if isinstance(self.mixer, SelfAttention) else 0.0
 
     def _mixer(self, view: View, positions: Position | None) -> Attention | Mixer:
@@ -153,7 +152,7 @@ class Layered(Design):
         return chosen
 
     def _memory(self, view: View) -> Memory | str:
-        """The memory of an encoder's or a decoder's self-attention: the chosen one where it can serve, else growing."""
+        """The memory of an encoder's or a decoder's self-attention: the chosen one where it fits, else growing."""
         chosen = MEMORIES.make(self.memory, f"{self.where}.memory")
         name = type(chosen).__name__.lower()
         if isinstance(chosen, MixedMemory) and "both" not in self.views:
@@ -169,10 +168,10 @@ class Layered(Design):
         return chosen if isinstance(chosen, MixedMemory) == (view == "both") else "growing"
 
     def _check_no_attention(self, positions: Position | None) -> None:
-        """What only self-attention has was not chosen together with another mixer."""
+        """Check that no setting of self-attention is combined with another mixer."""
         name, usual = type(self.mixer).__name__.lower(), type(self)()
         idle = ["mask", "memory"]
-        if self.views == ("past",) or self.views == ("both",):  # no attention to a source either
+        if self.views == ("past",) or self.views == ("both",):  # no cross-attention either
             idle += ["score", "normalizer", "key_heads", "attention_dropout"]
         for setting in idle:
             if getattr(self, setting) != getattr(usual, setting):
@@ -188,7 +187,7 @@ class Layered(Design):
             )
 
     def _try(self, block: Block, view: View) -> None:
-        """Let a layer read two positions, so that parts that do not combine say so now and not in training."""
+        """Run a layer on two positions, so that parts that cannot be combined raise an error before training."""
         weight = next(block.parameters())
         if weight.is_meta:
             return
@@ -208,7 +207,7 @@ class Layered(Design):
 
 
 def after_causality(mask: Mask | None) -> Mask:
-    """The mask of a decoder: what the mask allows, and nothing that comes later."""
+    """The mask of a decoder: the given mask and the causal mask."""
     if mask is None:
         return Causal()
     return mask if any(part.causal for part in mask.conjuncts()) else Causal() & mask

@@ -1,6 +1,6 @@
-"""What every model offers: to training, hidden states all at once; to decoding, one step at a time.
+"""The interface of every model: all hidden states at once for training, one step at a time for decoding.
 
-A design (a frozen dataclass, one file each) says what a model is made of; `build` makes it for the sizes of its data.
+A design (a frozen dataclass, one file each) holds the model's settings; `build` makes it for the sizes of its data.
 """
 
 from abc import ABC, abstractmethod
@@ -23,19 +23,19 @@ from regard.layers.output import LinearOutput
 
 MODELS = Catalog("regard.models", besides=("model", "layered"))
 Tie = Literal["none", "target", "all"]
-"""which embeddings and output weights are one matrix"""
+"""weight tying: which embeddings share one matrix with the output"""
 
 
 class Design(ABC):
     """The settings of a model; its file name is its name in a config."""
 
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    """named settings, such as the sizes that a paper published"""
+    """named settings, such as the sizes of a paper"""
     needs: ClassVar[tuple[str, ...]] = ("source", "target")
-    """the sizes of the data that it is built for: of the vocabularies of both sides, or of the one of a `text`"""
+    """the sizes that `build` needs: the vocabularies of source and target, or that of a `text`"""
 
     def __post_init__(self) -> None:
-        """Choices are among those offered, parts are made from their names, shares are shares."""
+        """Check choices, counts and dropout rates, and make parts from their names."""
         where = self.where
         for name, hint in get_type_hints(type(self), include_extras=True).items():
             value = getattr(self, name)
@@ -50,12 +50,12 @@ class Design(ABC):
 
     @property
     def where(self) -> str:
-        """The design's name in a config, with which errors begin."""
+        """The design's name in a config; error messages begin with it."""
         return type(self).__module__.rpartition(".")[2]
 
     @classmethod
     def migrate(cls, table: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The settings of a file, in today's words where an older version wrote others."""
+        """Convert the settings of a file that an older version wrote."""
         return table
 
     @classmethod
@@ -67,10 +67,10 @@ class Design(ABC):
 
     @abstractmethod
     def build(self, sizes: Mapping[str, int]) -> "Model":
-        """The model, with fresh weights, for data of these sizes, such as its vocabularies; see `needs`."""
+        """Build the model with random weights for these sizes, such as those of its vocabularies; see `needs`."""
 
     def sizes_from(self, sizes: Mapping[str, int]) -> tuple[int, ...]:
-        """The sizes that the design needs, in the order of `needs`, out of those given."""
+        """Pick the sizes that the design needs, in the order of `needs`."""
         if not sizes.keys() >= set(self.needs):
             listed, given = ", ".join(self.needs), ", ".join(sizes) or "none"
             raise ConfigError(f"{self.where}: it needs the sizes of: {listed}; but was given those of: {given}")
@@ -78,9 +78,9 @@ class Design(ABC):
 
     @abstractmethod
     def multiplications(self, model: Any, length: float) -> tuple[float, float]:
-        """How often a built model multiplies for one source token and for one target token, forward alone.
+        """The multiplications of a forward pass for one source token and for one target token.
 
-        `length` is that of a typical sentence, which decides how many pairs attention looks at.
+        `length` is that of a typical sentence; it decides how many pairs attention computes.
         """
 
     def training_flops(
@@ -92,10 +92,10 @@ class Design(ABC):
         length: float = 30.0,
         utilization: float = 1.0,
     ) -> float:
-        """The floating-point operations that training on so many tokens takes, forward and backward.
+        """The floating-point operations (FLOPs) of training on this many tokens, forward and backward.
 
-        `length` is that of a typical sentence. Many papers count time × peak speed of the machine instead of the
-        operations done; a `utilization` below 1 gives that figure for a machine that is kept so busy.
+        `length` is that of a typical sentence. Many papers report time × peak speed of the hardware instead of the
+        operations done; a `utilization` below 1 gives that figure.
 
             flops = 6 · Σ multiplications · tokens / utilization: a product and a sum, once forward and twice backward
         """
@@ -107,9 +107,9 @@ class Design(ABC):
 
 @dataclass(frozen=True, kw_only=True)
 class State(ABC):
-    """What a decoder carries from step to step. A value: a step makes a new one.
+    """The state of a decoder between steps, such as its KV cache. It is a value: every step returns a new one.
 
-    Its rows are hypotheses: `beams` neighboring rows for each sentence, which share what was made of the source.
+    Its rows are hypotheses: `beams` neighboring rows per sentence, which share the encoded source.
     """
 
     sentences: int
@@ -117,32 +117,32 @@ class State(ABC):
 
     @abstractmethod
     def pick_rows(self, rows: Int[Tensor, "rows"]) -> Self:
-        """What belongs to each row, picked anew."""
+        """Select rows (hypotheses), in the given order."""
 
     @abstractmethod
     def pick_sentences(self, sentences: Int[Tensor, "kept"]) -> Self:
-        """What the rows of a sentence share, picked anew."""
+        """Select what the rows of a sentence share, in the given order."""
 
     def spread(self, beams: int) -> Self:
-        """The state with every sentence's one row repeated `beams` times; the source is not copied."""
+        """Repeat the one row of every sentence `beams` times; the source is not copied."""
         if self.beams != 1:
             raise UsageError(f"state: only a state with 1 row a sentence can be spread, but this one has {self.beams}")
         rows = torch.arange(self.sentences).repeat_interleave(beams)
         return replace(self.pick_rows(rows), beams=beams)
 
     def reorder(self, rows: Int[Tensor, "rows"]) -> Self:
-        """The state with each row taken from another row of the same sentence."""
+        """Take each row from another row of the same sentence, as beam search does."""
         return self.pick_rows(rows)
 
     def keep(self, sentences: Int[Tensor, "kept"]) -> Self:
-        """The state of some of the sentences alone, all their rows with them."""
+        """Keep only some of the sentences, with all their rows."""
         rows = sentences[:, None] * self.beams + torch.arange(self.beams, device=sentences.device)
         return replace(self.pick_rows(rows.flatten()).pick_sentences(sentences), sentences=len(sentences))
 
 
 @dataclass(frozen=True, kw_only=True)
 class LayerState(State):
-    """What layers remember: of the target, with an entry a row; of the source, with one a sentence."""
+    """The KV caches of the layers: of the target, with an entry per row; of the source, with one per sentence."""
 
     length: int = 0
     memories: tuple[MixerState, ...] = ()
@@ -156,11 +156,11 @@ class LayerState(State):
 
 
 class Model(nn.Module):
-    """A model that predicts target tokens one after the other, from a source or from nothing."""
+    """An autoregressive model: it predicts the next target token, with or without a source."""
 
     has_source: ClassVar[bool] = True
     output: LinearOutput
-    """hidden states to logits over the target vocabulary"""
+    """the output layer: from hidden states to logits over the target vocabulary"""
 
     @abstractmethod
     def hidden(
@@ -169,7 +169,7 @@ class Model(nn.Module):
         source_lengths: Int[Tensor, "batch"] | None,
         target: Int[Tensor, "batch target"],
     ) -> Float[Tensor, "batch target width"]:
-        """What `output` turns into logits, given the true tokens before each position (teacher forcing)."""
+        """The hidden states, which `output` turns into logits, given the true previous tokens (teacher forcing)."""
 
     def forward(
         self,
@@ -188,20 +188,20 @@ class Model(nn.Module):
         source_lengths: Int[Tensor, "sentences"] | None,
         rows: int = 1,
     ) -> State:
-        """The state before the first token, one row a sentence; `rows` of them where there is no source."""
+        """Encode the source; returns the state before the first token, with one row per sentence, or `rows` rows."""
 
     @abstractmethod
     def step(self, token: Int[Tensor, "rows"], state: State) -> tuple[Float[Tensor, "rows vocabulary"], State]:
-        """The logits of the token that follows, and the state after this one."""
+        """Read one token per row; returns the logits of the next token and the new state."""
 
 
 def _catalogs(hint: Any) -> list[Catalog]:
-    """The folder that a setting of this type is chosen from, if it is one."""
+    """The catalog in a setting's type, if there is one."""
     return [extra for extra in getattr(hint, "__metadata__", ()) if isinstance(extra, Catalog)]
 
 
 def _merged(table: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
-    """The table with the changes put in, also inside the tables it holds."""
+    """The table with the changes merged in, also inside nested tables."""
     merged = dict(table)
     for name, change in changes.items():
         before = merged.get(name)
@@ -211,7 +211,7 @@ def _merged(table: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, A
 
 
 def given(source: Tensor | None, lengths: Tensor | None) -> tuple[Tensor, Tensor]:
-    """The source and its lengths, for a model that cannot do without."""
+    """Check that source and lengths are given."""
     if source is None or lengths is None:
         raise ShapeError("model: this model translates, so it needs a source and its lengths")
     return source, lengths
@@ -221,7 +221,7 @@ _Kind = TypeVar("_Kind", bound=State)
 
 
 def fitting(state: State, kind: type[_Kind], token: Tensor) -> _Kind:
-    """The state, if it is one of this model's and has a row for each token."""
+    """Check that the state is of this model's kind and has a row for each token."""
     if not isinstance(state, kind):
         raise UsageError(f"model: this model goes on from a {kind.__name__}, but was given a {type(state).__name__}")
     if len(token) != state.sentences * state.beams:
@@ -231,9 +231,9 @@ def fitting(state: State, kind: type[_Kind], token: Tensor) -> _Kind:
 
 
 def weights_in(*modules: nn.Module | None) -> int:
-    """The entries of all matrices but embeddings: each takes one multiplication and one addition for a token.
+    """The number of weights in all matrices but embeddings: each costs one multiplication and one addition per token.
 
-    Of a mixture of experts, as many count as a token is sent to.
+    Of a mixture of experts, only those that a token is routed to count.
     """
     found = {
         weight

@@ -2,8 +2,8 @@
 
     h(t) = f(W_h h(t-1) + W_e c(t) + b₁),  ŷ(t) = softmax(W₂ h(t) + b₂)
 
-With attention, h(t) queries h(1), …, h(t-1), and what it reads is joined with it before the output; at t = 1 there is
-nothing to read, so zeros are joined. Mikolov et al., 2010; Daniluk et al., 2017, https://arxiv.org/abs/1702.04521
+With attention, h(t) queries h(1), …, h(t-1), and the context it reads is joined with it before the output; at t = 1 the
+context is zero. Mikolov et al., 2010; Daniluk et al., 2017, https://arxiv.org/abs/1702.04521
 """
 
 from collections.abc import Mapping
@@ -26,22 +26,22 @@ from regard.models.model import Design, Model, State, fitting, weights_in
 
 @dataclass(frozen=True, kw_only=True)
 class RnnLm(Design):
-    """What a recurrent language model is made of."""
+    """Settings of a recurrent language model."""
 
     cell: Cell = "lstm"
     layers: int = 1
     width: int = 256
-    """of the states"""
+    """the width of the hidden states"""
     embedding: int | None = None
-    """the width of the tokens' vectors; as `width` unless set"""
+    """the width of token embeddings; by default `width`"""
     attention: SingleHead | None = None
-    """how a state reads from earlier ones, if it does"""
+    """how a state attends to earlier ones, if it does"""
     combine: Combine = "tanh"
-    """how a state and what it read are joined"""
+    """how state and context are joined"""
     tie: Literal["none", "target"] = "none"
-    """whether the output's matrix is the embedding's"""
+    """weight tying: whether output and embedding share one matrix"""
     dropout: float = 0.0
-    """of embeddings, between layers and before the output"""
+    """applies to embeddings, between layers and before the output"""
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "tiny": {"cell": "gru", "width": 128},
@@ -61,7 +61,7 @@ class RnnLm(Design):
 
 @dataclass(frozen=True, kw_only=True)
 class Past(State):
-    """The states of the cells, and the memory of all earlier ones."""
+    """The current states of the cells, and the memory of all earlier states."""
 
     states: States
     memory: Memory | None = None
@@ -75,7 +75,7 @@ class Past(State):
 
 
 class RnnDecoder(nn.Module):
-    """The cells, and their attention to what they were before."""
+    """The recurrent cells, and attention to their earlier states."""
 
     def __init__(self, design: RnnLm, embedding: int) -> None:
         super().__init__()
@@ -87,7 +87,7 @@ class RnnDecoder(nn.Module):
         self.width = width if self.joining is None else self.joining.width
 
     def forward(self, x: Float[Tensor, "batch length embedding"]) -> Float[Tensor, "batch length width"]:
-        """All positions at once, none looking at itself or ahead."""
+        """All positions at once; none attends to itself or to later ones."""
         states, _ = self.rnn(x)
         if self.self_attention is None or self.joining is None:
             return states
@@ -97,7 +97,7 @@ class RnnDecoder(nn.Module):
         return self.joining(states, read)
 
     def start(self, rows: int) -> Past:
-        """Nothing was read yet."""
+        """The state before the first token."""
         memory = None if self.self_attention is None else self.self_attention.start()
         return Past(sentences=rows, states=self.rnn.zeros(rows), memory=memory)
 
@@ -113,7 +113,7 @@ class RnnDecoder(nn.Module):
 
 
 class RnnLmModel(Model):
-    """Embedding, cells and output."""
+    """Embedding, recurrent decoder and output."""
 
     has_source = False
 

@@ -1,4 +1,4 @@
-"""Recurrent encoder and decoder, with or without attention.
+"""Recurrent encoder-decoder (sequence to sequence), with or without attention.
 
     (e_1 … e_S), s_0 = encoder(source)                        the encoder's last state starts the decoder
     c_t = attention(query, e_1 … e_S)                         query = s_{t-1} (previous) or s_t (current)
@@ -6,9 +6,9 @@
     o_t = s_t, [s_t; c_t] or tanh(W [s_t; c_t])               where c_t enters the output
     P(y_t) = softmax(W_o o_t + b)
 
-Without attention: Sutskever et al., 2014, https://arxiv.org/abs/1409.3215, where all of the source must pass through
+Without attention: Sutskever et al., 2014, https://arxiv.org/abs/1409.3215, where the whole source must pass through
 one vector. Previous state, into the step: Bahdanau et al., 2015, https://arxiv.org/abs/1409.0473. Current state, into
-the output, fed to the next step: Luong et al., 2015, https://arxiv.org/abs/1508.04025
+the output, with input feeding: Luong et al., 2015, https://arxiv.org/abs/1508.04025
 """
 
 from collections.abc import Mapping
@@ -37,33 +37,33 @@ Feeding = Literal["nothing", "output"]
 
 @dataclass(frozen=True, kw_only=True)
 class Seq2seq(Design):
-    """What a recurrent encoder-decoder is made of."""
+    """Settings of a recurrent encoder-decoder."""
 
     cell: Cell = "gru"
     width: int = 256
-    """of the decoder's states"""
+    """the width of the decoder's states"""
     embedding: int | None = None
-    """the width of the tokens' vectors; as `width` unless set"""
+    """the width of token embeddings; by default `width`"""
     encoder_width: int | None = None
-    """of the encoder's states, both directions together; as `width` unless set"""
+    """the width of the encoder's states, both directions together; by default `width`"""
     encoder_layers: int = 1
     decoder_layers: int = 1
     directions: Directions = "both"
-    """in which the encoder reads"""
+    """whether the encoder is bidirectional"""
     attention: SingleHead | None = field(default_factory=SingleHead)
-    """None: the decoder knows of the source what its first state holds"""
+    """None: the decoder gets only the encoder's last state"""
     query: Query = "current"
     """whether the decoder attends with its state before or after the step"""
     context: Context = "output"
-    """where what was read goes: into the recurrent step, joined to the state at the output, or both"""
+    """where the context goes: into the recurrent step, into the output, or both"""
     combine: Combine = "tanh"
     """how state and context are joined at the output"""
     feeding: Feeding = "nothing"
-    """what of the last step is fed into the next beside the token"""
+    """input feeding: what of the last step enters the next beside the token"""
     tie: Tie = "none"
-    """which embeddings are one matrix with the output's: none, the target's, or the source's and the target's"""
+    """weight tying: which embeddings share the output's matrix: none, the target's, or the source's and the target's"""
     dropout: float = 0.0
-    """of embeddings, between layers and before the output"""
+    """applies to embeddings, between layers and before the output"""
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "bahdanau": {
@@ -89,7 +89,7 @@ class Seq2seq(Design):
 
 @dataclass(frozen=True, kw_only=True)
 class Carried(State):
-    """The decoder's states, what it read last and what it fed back, a row each; the source, a sentence each."""
+    """Per row the decoder's states, the last context and the output fed back; per sentence the encoded source."""
 
     states: States
     read: Float[Tensor, "rows read_width"] | None = None
@@ -105,7 +105,7 @@ class Carried(State):
 
 
 class Decoder(nn.Module):
-    """The cells, their attention, and how both make an output."""
+    """The decoder: recurrent cells with cross-attention."""
 
     def __init__(self, design: Seq2seq, embedding: int, source_width: int) -> None:
         super().__init__()
@@ -122,11 +122,11 @@ class Decoder(nn.Module):
 
     @property
     def at_once(self) -> bool:
-        """Whether no step waits for what another one read."""
+        """Whether all steps can be computed at once: none needs the context of another."""
         return self.feeding == "nothing" and (self.cross is None or self.context == "output")
 
     def start(self, states: States, source: Memory | None) -> Carried:
-        """Before the first step nothing was read, and nothing is fed."""
+        """The state before the first step: context and fed output are zero."""
         rows = states[0].shape[1]
         read = None if self.cross is None or self.context == "output" else states[0].new_zeros(rows, self.read_width)
         fed = None if self.feeding == "nothing" else states[0].new_zeros(rows, self.width)
@@ -135,7 +135,7 @@ class Decoder(nn.Module):
     def forward(
         self, x: Float[Tensor, "batch target embedding"], before: Carried
     ) -> Float[Tensor, "batch target width"]:
-        """The outputs of all steps, given all inputs."""
+        """The outputs of all steps, given all inputs (teacher forcing)."""
         if not self.at_once:
             outputs = []
             for token in x.unbind(1):
@@ -175,7 +175,7 @@ class Decoder(nn.Module):
         return output, after
 
     def _read(self, query: Tensor, before: Carried) -> Tensor | None:
-        """The rows of a sentence are so many queries to its one source, which therefore need not be copied."""
+        """Attend to the source; the rows of a sentence query its one source together, so that it is not copied."""
         if self.cross is None or before.source is None:
             return None
         rows, width = query.shape
@@ -183,7 +183,7 @@ class Decoder(nn.Module):
 
 
 class Seq2seqModel(Model):
-    """Encoder, decoder and what is around them."""
+    """Embeddings, encoder, decoder and output."""
 
     def __init__(self, design: Seq2seq, source_vocabulary: int, target_vocabulary: int) -> None:
         super().__init__()

@@ -1,7 +1,7 @@
-"""The Transformer: an encoder and a decoder of attention and feed-forward layers, nothing recurrent.
+"""The Transformer: an encoder and a decoder made of attention and feed-forward layers.
 
     encoder: x ← block(x), each position seeing the whole source
-    decoder: y ← block(y, x), each position seeing the target before it and the whole source
+    decoder: y ← block(y, x), each position seeing the target before it (causal mask) and the whole source
     P(next token) = softmax(W y)
 
 Vaswani et al., Attention Is All You Need, 2017, https://arxiv.org/abs/1706.03762
@@ -26,7 +26,7 @@ from regard.models.model import LayerState, Model, State, Tie, fitting, given, w
 
 @dataclass(frozen=True, kw_only=True)
 class Transformer(Layered):
-    """What an encoder-decoder Transformer is made of.
+    """Settings of an encoder-decoder Transformer.
 
     | preset | layers | width | feed-forward | heads | dropout | from                                          |
     |--------|--------|-------|--------------|-------|---------|-----------------------------------------------|
@@ -40,7 +40,7 @@ class Transformer(Layered):
     decoder_layers: int = 6
     feedforward: int = 2048
     tie: Tie = "all"
-    """which embeddings are one matrix with the output's: none, the target's, or the source's and the target's"""
+    """weight tying: which embeddings share the output's matrix: none, the target's, or the source's and the target's"""
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "tiny": {
@@ -59,12 +59,12 @@ class Transformer(Layered):
         of_source = weights_in(model.encoder, *projected)
         of_target = weights_in(model.decoder, model.output) - weights_in(*projected)
         own, read = self.pairs(length), 2 * self.width * length
-        # Half of its own past, all of the source.
+        # Half of the target on average, all of the source.
         return of_source + own * self.encoder_layers, of_target + (own / 2 + read) * self.decoder_layers
 
 
 class TransformerModel(Model):
-    """Encoder, decoder and what is around them."""
+    """Embeddings, encoder, decoder and output."""
 
     def __init__(self, design: Transformer, source_vocabulary: int, target_vocabulary: int) -> None:
         super().__init__()
@@ -91,7 +91,7 @@ class TransformerModel(Model):
     def encode(
         self, source: Int[Tensor, "batch source"], lengths: Int[Tensor, "batch"]
     ) -> tuple[Float[Tensor, "batch source width"], Tensor]:
-        """What the encoder makes of the source, and where it is not padding, [batch, 1, 1, source]."""
+        """The encoded source and its padding mask (True where there is a token), [batch, 1, 1, source]."""
         at = positions_of(source.shape[1], source)
         keep = Padding(lengths)(at[:1], at)
         return self.encoder(self.source(source), keep=keep), keep

@@ -1,4 +1,4 @@
-"""The one file to hand on: weights as tensors; settings, tokenizers and what else was learned as texts beside them.
+"""The model file: weights as tensors, with settings, tokenizers and other learned data as texts beside them.
 
 save_artifact("de-en.safetensors", Artifact(config=…, weights=model.state_dict(), …))
 model = load_artifact("de-en.safetensors").model()
@@ -25,11 +25,11 @@ _PARTS = ("config", "task", "sizes", "tokenizers", "extras")
 
 @dataclass(frozen=True, kw_only=True)
 class Artifact:
-    """Everything that a trained model needs in order to be used.
+    """A trained model with everything needed to use it.
 
-    `config` is the resolved tree of settings; its `model` table names the design. `task` is what the model is for, and
-    `sizes` what it is built for, such as those of its vocabularies. `tokenizers` are texts in the `tokenizer.json`
-    format, by side. `extras` is what was chosen or counted after training, such as alignment heads or a shortlist.
+    `config` is the resolved tree of settings; its `model` table names the design. `task` names the model's task, and
+    `sizes` holds the sizes it is built for, such as those of its vocabularies. `tokenizers` are texts in the
+    `tokenizer.json` format, by side. `extras` holds what follows training, such as alignment heads or a shortlist.
     """
 
     config: Mapping[str, Any]
@@ -39,19 +39,19 @@ class Artifact:
     tokenizers: Mapping[str, str] = field(default_factory=dict)
     extras: Mapping[str, Any] = field(default_factory=dict)
     name: str = field(default="the model", compare=False)
-    """what errors call it: the file that it was read from"""
+    """its name in error messages: the file that it was read from"""
 
     def with_weights(self, weights: Mapping[str, Tensor]) -> Self:
-        """The same but for its weights."""
+        """A copy with other weights."""
         return replace(self, weights=weights)
 
     def with_extras(self, **extras: Any) -> Self:
-        """The same with more extras, or with others in their place."""
+        """A copy with these extras added or replaced."""
         return replace(self, extras={**self.extras, **extras})
 
     @property
     def vocabularies(self) -> tuple[int, int]:
-        """The sizes of the vocabularies that a token model reads, 0 where it has no source, and writes."""
+        """The sizes of the source vocabulary (0 without a source) and of the target vocabulary of a token model."""
         return self.sizes.get("source", 0), self.sizes["text" if "text" in self.sizes else "target"]
 
     def design(self) -> Design:
@@ -62,7 +62,7 @@ class Artifact:
         return design
 
     def model(self) -> Model:
-        """The model with its weights, ready to be used; no random number of the caller is spent on it."""
+        """Build the model with its weights, in evaluation mode; the caller's random generator is left as it was."""
         with torch.random.fork_rng():
             model = self.design().build(self.sizes)
         load_weights(model, self.weights, self.name)
@@ -75,7 +75,7 @@ class _Config:
 
 
 def save_artifact(path: str | Path, artifact: Artifact) -> None:
-    """Write a model as one file, or leave what was there. Equal models give equal bytes."""
+    """Write a model as one file; on failure the old file stays. Equal models give equal bytes."""
     weights, tied = split_ties(artifact.weights)
     texts = {"kind": _KIND, "version": str(_VERSION)}
     parts = {name: getattr(artifact, name) for name in _PARTS} | {"tied": tied}
@@ -85,7 +85,7 @@ def save_artifact(path: str | Path, artifact: Artifact) -> None:
 
 
 def load_artifact(path: str | Path) -> Artifact:
-    """Read a model; a file that is no whole model of ours is refused with a sentence that says what it is."""
+    """Read a model file; any other or damaged file raises an error that says what it is."""
     tensors, texts = read_tensors(path)
     check_kind(path, texts, _KIND, _VERSION, oldest=1)
     try:
@@ -98,7 +98,7 @@ def load_artifact(path: str | Path) -> Artifact:
 
 
 def _first_format(texts: Mapping[str, str]) -> dict[str, Any]:
-    """Format 1 knew translation and language models alone, by the size of the source's vocabulary, 0 for none."""
+    """Read format 1: translation models, and language models, whose source vocabulary has size 0."""
     parts = {name: json.loads(texts[name]) for name in ("config", "tokenizers", "extras")}
     source, target = json.loads(texts["vocabularies"])
     if source:
@@ -107,7 +107,7 @@ def _first_format(texts: Mapping[str, str]) -> dict[str, Any]:
 
 
 def check_kind(path: str | Path, texts: Mapping[str, str], kind: str, version: int, oldest: int | None = None) -> None:
-    """The file is of the given kind and of a version that can be read, or an error says what it is instead."""
+    """Check that the file is of the given kind and of a readable version."""
     found, written = texts.get("kind"), texts.get("version", "")
     if found is None:
         raise RegardError(f"{path}: a safetensors file, but not a {kind}")
@@ -120,7 +120,7 @@ def check_kind(path: str | Path, texts: Mapping[str, str], kind: str, version: i
 
 
 def split_ties(weights: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Every tensor once, and for each further name of a tensor its first name."""
+    """Every tensor once, and for each further name of a tied tensor its first name."""
     firsts: dict[tuple[Any, ...], str] = {}
     once: dict[str, Tensor] = {}
     tied: dict[str, str] = {}
@@ -136,7 +136,7 @@ def split_ties(weights: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[s
 
 
 def load_weights(model: torch.nn.Module, weights: Mapping[str, Tensor], name: str = "the weights") -> None:
-    """Copy weights into a model of the same names and shapes, or say the first difference."""
+    """Copy weights into a model with the same names and shapes; an error names the first difference."""
     own = model.state_dict()
     for missing in sorted(own.keys() - weights.keys()):
         raise RegardError(f"{name}: has no tensor '{missing}', which the model needs")

@@ -1,7 +1,7 @@
-"""A training run at one step, as a file that is complete or absent, and the few of them that are kept.
+"""Checkpoints: a training run at one step as a file, and the folder of those that are kept.
 
-A checkpoint holds whatever the trainer needs in order to go on as if nothing had happened: tensors, and a state that
-JSON can hold. One that was damaged on the disk is noticed, named, and passed over in favor of the one before it.
+A checkpoint holds what the trainer needs to resume: tensors, and a state that JSON can hold. It is written whole or
+not at all. A checkpoint that was damaged on the disk is reported and skipped in favor of the one before it.
 """
 
 import json
@@ -26,35 +26,35 @@ _TEMPORARY = re.compile(r"\.step-\d+\.safetensors\..+\.tmp")
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """What there was after so many steps."""
+    """The tensors and the state of a run after `step` steps."""
 
     step: int
     tensors: Mapping[str, Tensor]
     state: Mapping[str, Any]
 
     def part(self, prefix: str) -> dict[str, Tensor]:
-        """The tensors whose names begin with `prefix` and a dot, without it."""
+        """The tensors whose names begin with `prefix` and a dot, with the prefix removed."""
         start = f"{prefix}."
         return {name.removeprefix(start): tensor for name, tensor in self.tensors.items() if name.startswith(start)}
 
 
 @dataclass(frozen=True)
 class Checkpoints:
-    """A folder of checkpoints, one file for each step that is kept."""
+    """A folder of checkpoints, one file per step."""
 
     folder: Path
 
     def path(self, step: int) -> Path:
-        """The file of a step."""
+        """The file of a step's checkpoint."""
         return self.folder / f"step-{step:08d}.safetensors"
 
     def steps(self) -> list[int]:
-        """The steps that there are files of, in order."""
+        """The steps that have a checkpoint, in order."""
         found = (_NAME.fullmatch(path.name) for path in self._files())
         return sorted(int(match[1]) for match in found if match)
 
     def write(self, checkpoint: Checkpoint) -> None:
-        """Add a checkpoint; until it is complete, nothing else changes."""
+        """Write a checkpoint atomically."""
         texts = {"kind": _KIND, "version": str(_VERSION), "step": str(checkpoint.step)}
         texts["state"] = json.dumps(checkpoint.state, sort_keys=True)
         try:
@@ -64,7 +64,7 @@ class Checkpoints:
         write_tensors(self.path(checkpoint.step), checkpoint.tensors, texts)
 
     def read(self, step: int) -> Checkpoint:
-        """The checkpoint of a step, or an error that says what is wrong with its file."""
+        """Read the checkpoint of a step; an error says what is wrong with its file."""
         path = self.path(step)
         tensors, texts = read_tensors(path)
         state = _state(path, texts)
@@ -73,11 +73,11 @@ class Checkpoints:
         return Checkpoint(step, tensors, state)
 
     def state(self, step: int) -> dict[str, Any]:
-        """The state alone, without a look at the tensors."""
+        """Read the state alone, without the tensors."""
         return _state(self.path(step), read_texts(self.path(step)))
 
     def newest_first(self, warn: Callable[[str], None]) -> Iterator[Checkpoint]:
-        """The checkpoints that are whole, the latest first; for each that is not, a warning names it."""
+        """The intact checkpoints, latest first; a warning names each damaged one."""
         for step in reversed(self.steps()):
             try:
                 checkpoint = self.read(step)
@@ -87,7 +87,7 @@ class Checkpoints:
             yield checkpoint
 
     def keep(self, steps: Iterable[int]) -> None:
-        """Delete all files but those of the given steps, and what an interrupted writer left behind."""
+        """Delete all checkpoints but those of the given steps, and leftover temporary files."""
         wanted = {self.path(step).name for step in steps}
         for path in self._files():
             ours = _NAME.fullmatch(path.name) or _TEMPORARY.fullmatch(path.name)

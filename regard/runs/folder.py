@@ -1,11 +1,11 @@
-"""The folder of one run: its settings, log, checkpoints, curves and model; one training at a time writes there.
+"""The run folder: settings, log, checkpoints, curves and model of one run; a lock lets one training at a time write.
 
 runs/NAME/run.toml              the resolved settings
-runs/NAME/log.jsonl             what happened
-runs/NAME/checkpoints/          where to go on
+runs/NAME/log.jsonl             the log: training and validation metrics
+runs/NAME/checkpoints/          checkpoints to resume from
 runs/NAME/snapshots/            the weights at the best validations
-runs/NAME/curves.png            the log as a picture
-runs/NAME/model.safetensors     the one file to hand on
+runs/NAME/curves.png            the training curves
+runs/NAME/model.safetensors     the trained model
 """
 
 import os
@@ -30,7 +30,7 @@ _UNSET = "not set"
 
 @dataclass(frozen=True)
 class RunFolder:
-    """Where everything of a run lies."""
+    """The paths of a run's files."""
 
     path: Path
 
@@ -41,36 +41,36 @@ class RunFolder:
 
     @property
     def log(self) -> Log:
-        """What happened."""
+        """The log of metrics."""
         return Log(self.path / "log.jsonl")
 
     @property
     def checkpoints(self) -> Checkpoints:
-        """Where to go on."""
+        """The checkpoints to resume from."""
         return Checkpoints(self.path / "checkpoints")
 
     @property
     def snapshots(self) -> Checkpoints:
-        """Weights alone, of the validations that may become the model."""
+        """Weights at the validations that may be averaged into the model."""
         return Checkpoints(self.path / "snapshots")
 
     @property
     def curves(self) -> Path:
-        """The log as a picture."""
+        """The image of the training curves."""
         return self.path / "curves.png"
 
     @property
     def model(self) -> Path:
-        """The one file to hand on."""
+        """The file of the trained model."""
         return self.path / "model.safetensors"
 
 
 @contextmanager
 def open_run(path: str | Path, config: str, free: Collection[str] = ()) -> Iterator[RunFolder]:
-    """The folder of the run with these settings (as TOML), made if need be, and for this process alone.
+    """Open the folder of the run with these settings (as TOML), create it if needed, and lock it for this process.
 
-    A folder that was made with other settings is refused, except where only those named in `free` differ, such as
-    `training.steps` or the whole table `decoding`; these take their new values.
+    A folder with other settings raises an error, unless only those named in `free` differ, such as `training.steps` or
+    the whole table `decoding`; these take their new values.
     """
     folder = RunFolder(Path(path))
     try:
@@ -89,7 +89,7 @@ def open_run(path: str | Path, config: str, free: Collection[str] = ()) -> Itera
 
 @contextmanager
 def _locked(path: Path) -> Iterator[None]:
-    """The system lets go of the lock when the process ends, however it ends; so there are no stale locks."""
+    """Hold the lock file; the system releases it when the process ends, so that no stale lock remains."""
     if sys.platform == "win32":
         yield
         return
@@ -146,7 +146,7 @@ def _spell(value: Any) -> str:
 
 
 def model_file(path: str | Path) -> Path:
-    """The model that a path names: a file, or the one in the folder of a run."""
+    """The model file of a path: the path itself, or the model in a run folder."""
     place = Path(path)
     if not place.exists():
         raise UsageError(f"{place}: there is no such file or folder; give a model file or the folder of a run")

@@ -1,4 +1,4 @@
-"""What happened during a run, as JSON lines: one entry a line, each with its kind and step, in the order of steps."""
+"""The log of a run as JSON lines: one entry per line, each with its kind and step, in the order of steps."""
 
 import json
 import os
@@ -13,15 +13,12 @@ from regard.base.files import unreadable, unwritable
 
 @dataclass(frozen=True)
 class Log:
-    """A file that only grows, except that a resumed run takes back what it will write again.
-
-    How many lines there were at a checkpoint is for the checkpoint to know.
-    """
+    """An append-only log; a resumed run truncates it to the number of lines that its checkpoint holds."""
 
     path: Path
 
     def append(self, kind: str, step: int, **values: Any) -> None:
-        """Add an entry."""
+        """Append an entry."""
         line = json.dumps({"kind": kind, "step": step} | values) + "\n"
         try:
             with self.path.open("ab") as file:
@@ -30,13 +27,13 @@ class Log:
             raise unwritable(self.path, error) from error
 
     def entries(self, kind: str | None = None) -> Iterator[dict[str, Any]]:
-        """The entries, of one kind or all; a line that a crash cut off is passed over."""
+        """The entries of one kind, or all; a half-written line is skipped."""
         for _, entry in self._lines():
             if entry is not None and kind in (None, entry["kind"]):
                 yield entry
 
     def rewind(self, lines: int) -> None:
-        """Take back all but the first so many lines, and with them one that a crash cut off."""
+        """Truncate the log to its first `lines` lines; a half-written last line goes too."""
         if not self.path.exists():
             return
         kept = islice(self._lines(), lines)
@@ -46,7 +43,7 @@ class Log:
             raise unwritable(self.path, error) from error
 
     def sync(self) -> None:
-        """Make what was added survive a power cut."""
+        """Flush the log to the disk (fsync), so that it survives a power cut."""
         if not self.path.exists():
             return
         try:
@@ -56,7 +53,7 @@ class Log:
             raise unwritable(self.path, error) from error
 
     def _lines(self) -> Iterator[tuple[int, dict[str, Any] | None]]:
-        """The size in bytes of each line (0 for one without an end), and its entry if it is a whole one."""
+        """The size in bytes of each line (0 for a half-written one), and its entry if it is complete."""
         if not self.path.exists():
             return
         try:

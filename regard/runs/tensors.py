@@ -1,4 +1,4 @@
-"""Tensors and texts in one safetensors file: complete or absent, checked when read, equal bytes for equal content.
+"""Tensors and texts in one safetensors file: written atomically, with a checksum, equal bytes for equal content.
 
 The format is eight bytes with the header's length, the header as JSON, then the tensors' bytes. It is written here
 rather than by the library because the library orders the texts at random and builds the whole file in memory first.
@@ -35,11 +35,11 @@ _NAMES = {
 
 
 class DamagedError(RegardError):
-    """A file's bytes are not those that were written."""
+    """A file is damaged: its bytes are not those that were written."""
 
 
 def write_tensors(path: str | Path, tensors: Mapping[str, Tensor], texts: Mapping[str, str]) -> None:
-    """Write tensors and texts as one file with a checksum, or leave what was there."""
+    """Write tensors and texts as one file with a checksum; on failure the old file stays."""
     # Wide elements first, so that every tensor begins at a multiple of its element's size.
     names = sorted(tensors, key=lambda name: (-tensors[name].element_size(), name))
     local = {name: tensors[name].detach().to("cpu").contiguous() for name in names}
@@ -57,7 +57,7 @@ def write_tensors(path: str | Path, tensors: Mapping[str, Tensor], texts: Mappin
 
 
 def read_tensors(path: str | Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """What `write_tensors` wrote, byte for byte."""
+    """Read what `write_tensors` wrote, and verify the checksum."""
     with _opened(path) as file:
         texts = dict(file.metadata() or {})
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  it is no mapping
@@ -70,7 +70,7 @@ def read_tensors(path: str | Path) -> tuple[dict[str, Tensor], dict[str, str]]:
 
 
 def read_texts(path: str | Path) -> dict[str, str]:
-    """The texts alone, without a look at the tensors."""
+    """Read the texts alone, without the tensors."""
     with _opened(path) as file:
         texts = dict(file.metadata() or {})
     texts.pop(CHECKSUM, None)

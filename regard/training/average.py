@@ -1,4 +1,4 @@
-"""The mean of several sets of weights, which often does better than each: a cheap ensemble.
+"""Checkpoint averaging: the mean of several checkpoints' weights often does better than each of them.
 
     w = Σ_n w_n / N
 

@@ -1,4 +1,4 @@
-"""The log of a run as a picture: loss, learning rate, and the metrics of its validations, over the steps."""
+"""Training curves: loss, learning rate and validation metrics, drawn over the steps of a run."""
 
 import io
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ _WIDTH, _HEIGHT = 7.0, 2.4
 
 
 def draw_curves(log: Log, path: str | Path) -> None:
-    """Write the picture, in the format that the path's ending names, or leave what was there."""
+    """Write the curves as an image in the format of the path's suffix; on failure the old file stays."""
     train, valid = list(log.entries("train")), list(log.entries("valid"))
     if not train and not valid:
         raise RegardError(f"{log.path}: there is nothing to draw yet")
@@ -30,7 +30,7 @@ def draw_curves(log: Log, path: str | Path) -> None:
 
 
 def _counted(train: Sequence[dict[str, Any]]) -> set[str]:
-    """What the run counts, such as tokens: the units of its speed."""
+    """The units that the run counts, such as tokens."""
     return {name.removesuffix("_per_second") for entry in train for name in entry if name.endswith("_per_second")}
 
 

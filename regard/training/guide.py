@@ -1,11 +1,11 @@
-r"""Attention that is told where to look: heads are taught links between source and target while the model learns.
+r"""Guided attention: some attention heads learn given alignment links between source and target during training.
 
     loss = cross-entropy + weight · (-1/|J|) Σ_h Σ_t Σ_s G[t, s] · log A_h[t + shift, s] / |heads|
 
-G are the given links, each row divided by its sum; rows without links teach nothing. J are the step's target tokens,
-and A_h is what head h gives to source token s. A row of the decoder reads target token t-1 and writes token t. With
-shift 0 it is taught where token t comes from before it is written; with shift 1 the row after it is, which has read
-the token: that is easier to learn and closer to the links, but tells nothing of how the token was found.
+G are the given links, each row divided by its sum; rows without links add no loss. J are the batch's target tokens,
+and A_h are the attention weights of head h. Row t of the decoder reads target token t-1 and predicts token t. With
+shift 0, row t learns the links of token t, which it predicts; with shift 1, row t+1 learns them, which has read token
+t: that is easier to learn and closer to the links, but does not show how the token was found.
 
 Chen et al., Guided Alignment Training for Topic-Aware Neural Machine Translation, 2016,
 https://arxiv.org/abs/1607.01628; one head of the layer before the last: Garg et al., 2019,
@@ -30,19 +30,19 @@ from regard.training.loss import Loss, Objective
 
 @dataclass(frozen=True, kw_only=True)
 class Guide:
-    """Which heads learn which links."""
+    """Settings of guided attention: which attention heads learn which alignment links."""
 
     links: Path
-    """a file in the Pharaoh format, a line for each line of the training text; or `eflomal`, which then makes them"""
+    """a file in Pharaoh format with one line per training pair, or `eflomal` to compute the links"""
     unit: LinkUnit = "word"
-    """what the links count"""
+    """whether the links count words or characters"""
     layer: str | None = None
-    """the attention over the source that learns; the last but one unless set"""
+    """the cross-attention layer that learns; by default the last but one"""
     heads: tuple[int, ...] = (0,)
     weight: float = 0.05
-    """of the links beside the cross-entropy"""
+    """factor of the guiding loss, which is added to the cross-entropy"""
     shift: Literal[0, 1] = 1
-    """0: the row that writes a target token learns its links; 1: the row that has read it"""
+    """0: the row that predicts a target token learns its links; 1: the row that has read it"""
 
     def __post_init__(self) -> None:
         if not self.heads or len(set(self.heads)) < len(self.heads) or min(self.heads) < 0:
@@ -53,7 +53,7 @@ class Guide:
             )
 
     def layer_of(self, model: nn.Module) -> str:
-        """The name of the layer that learns, which the model must have."""
+        """The name of the cross-attention layer that learns, checked against the model."""
         names = [name for name in attention_layers(model) if name.endswith("cross")]
         if not names:
             raise UsageError("training.guide: the model has no attention over its source that links could guide")
@@ -66,14 +66,14 @@ class Guide:
         return self.layer
 
     def alignment(self, model: nn.Module) -> dict[str, Any]:
-        """What the model file says of the heads that show its alignments."""
+        """The entry of the model file that names the heads to read alignments from."""
         layer = self.layer_of(model)
         return {"heads": [[layer, head] for head in self.heads], "shift": self.shift, "measure": "guided"}
 
 
 @dataclass(frozen=True)
 class Guided:
-    """The loss of a model on a batch, and how far its heads are from the batch's links."""
+    """A loss plus the guiding loss: the cross-entropy between the chosen heads and the batch's links."""
 
     loss: Objective
     guide: Guide
@@ -84,7 +84,7 @@ class Guided:
         layer = self.guide.layer_of(model)
         with watch(model, {layer: self.guide.heads}) as seen:
             loss = self.loss(model, item)
-        weights = torch.cat(seen[layer], dim=2)  # all rows at once, or one call for each step
+        weights = torch.cat(seen[layer], dim=2)  # one call for all rows, or one call per step
         return replace(loss, total=loss.total + self.guide.weight * distance(weights, item.links, self.guide.shift))
 
 

@@ -1,4 +1,4 @@
-"""The validations of a run so far, and what follows from them: which was best, whether to stop, what to average."""
+"""The validation scores of a run so far: they decide on the best checkpoint, early stopping and averaging."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from regard.base.errors import RegardError, unknown
 
 @dataclass(frozen=True)
 class ValidationPoint:
-    """One validation: the step after which it was made, and its score, of which more is better."""
+    """One validation: its step and its score (higher is better)."""
 
     step: int
     score: float
@@ -23,17 +23,17 @@ class History:
 
     @property
     def scores(self) -> tuple[float, ...]:
-        """Their scores."""
+        """The validation scores, in order."""
         return tuple(point.score for point in self.points)
 
     @property
     def best(self) -> ValidationPoint | None:
-        """The best; of equals, the first."""
+        """The best validation; among equals, the first."""
         return max(self.points, key=lambda point: point.score, default=None)
 
     @property
     def stale(self) -> int:
-        """How many validations there were after the best."""
+        """How many validations have followed the best one: what early stopping compares with its patience."""
         return len(self.points) - 1 - self.points.index(self.best) if self.best else 0
 
     def add(self, step: int, score: float) -> "History":
@@ -41,26 +41,26 @@ class History:
         return History((*self.points, ValidationPoint(step, score)))
 
     def top(self, count: int) -> list[int]:
-        """The steps of the best validations, in the order of steps; of equals, the earlier."""
+        """The steps of the `count` best validations, in order; among equals, the earlier ones."""
         ranked = sorted(self.points, key=lambda point: (-point.score, point.step))
         return sorted(point.step for point in ranked[:count])
 
     def last(self, count: int) -> list[int]:
-        """The steps of the latest validations."""
+        """The steps of the last `count` validations."""
         return [point.step for point in self.points[-count:]]
 
     def to_list(self) -> list[list[float]]:
-        """As JSON has it."""
+        """The history as JSON values."""
         return [[point.step, point.score] for point in self.points]
 
     @classmethod
     def from_list(cls, rows: Sequence[Sequence[Any]]) -> "History":
-        """What `to_list` gave."""
+        """The history that `to_list` gave."""
         return cls(tuple(ValidationPoint(int(step), float(score)) for step, score in rows))
 
 
 def score_of(metrics: Mapping[str, float], metric: str, lower: Collection[str]) -> float:
-    """The metric that decides, with its sign changed if it is one of `lower`; what is not a number is the worst."""
+    """The value of the deciding metric, negated if lower is better; NaN counts as the worst."""
     if metric not in metrics:
         raise RegardError(unknown("training.metric", metric, metrics, "the metrics of this validation"))
     value = float(metrics[metric])

@@ -1,4 +1,4 @@
-"""Being asked to stop: by Ctrl-C, by the system, or by a terminal that was closed."""
+"""Signals that ask training to stop: Ctrl-C (SIGINT), SIGTERM, and SIGHUP of a closed terminal."""
 
 import signal
 import threading
@@ -13,7 +13,7 @@ _CAUSES = {"SIGINT": "Ctrl-C", "SIGTERM": "a request to end", "SIGHUP": "a close
 
 
 class Interrupted(RegardError):
-    """Training stopped because it was asked to; `exit_code` is 128 plus the signal's number, as shells have it."""
+    """A signal stopped the training; `exit_code` is 128 plus the signal's number, as in shells."""
 
     def __init__(self, number: int, step: int | None = None) -> None:
         cause = _CAUSES[signal.Signals(number).name]
@@ -24,7 +24,7 @@ class Interrupted(RegardError):
 
 
 class Signals:
-    """The first request to stop is remembered, and answered at `check`; a second one acts as it always does."""
+    """Signal handlers: the first signal waits for the next `check`; a second one acts as if there were no handler."""
 
     def __init__(self) -> None:
         self.received: int | None = None
@@ -35,7 +35,7 @@ class Signals:
         if threading.current_thread() is threading.main_thread():
             for name in _CAUSES:
                 number = getattr(signal, name, None)
-                # What is ignored, as under nohup, stays so.
+                # A signal that is ignored, as under nohup, stays ignored.
                 if number is not None and signal.getsignal(number) != signal.SIG_IGN:
                     self._before[number] = signal.signal(number, self._receive)
         return self
@@ -46,13 +46,13 @@ class Signals:
         self._before = {}
 
     def check(self) -> None:
-        """Raise Interrupted if there was a request."""
+        """Raise Interrupted if a signal was received."""
         if self.received is not None:
             raise Interrupted(self.received)
 
     @contextmanager
     def at_once(self) -> Iterator[None]:
-        """Inside, a request is answered immediately; for work that can be dropped and done again."""
+        """Inside, a signal raises Interrupted immediately; for work that can be repeated."""
         self._impatient = True
         try:
             self.check()

@@ -1,7 +1,7 @@
-"""What a training writes and finds again: checkpoints to go on from, and snapshots of weights to make the model of.
+"""Saves and restores a training: checkpoints to resume from, and weight snapshots to average into the final model.
 
-A snapshot is kept as long as the validations that it belongs to may still become part of the model, for any checkpoint
-that training may go on from. Nothing is deleted before what replaces it is complete.
+A snapshot is kept as long as it may become part of the final model after resuming from any kept checkpoint. Nothing
+is deleted before its replacement is complete.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,7 +23,7 @@ from regard.training.state import TrainingState, model_weights, set_weights, wit
 
 
 class Keeper:
-    """Saves and restores a model, its optimizers and the state of their training."""
+    """Saves and restores a model, its optimizers and the training state."""
 
     def __init__(
         self,
@@ -39,7 +39,7 @@ class Keeper:
         self._saved: TrainingState | None = None
 
     def save(self, state: TrainingState) -> None:
-        """Write a checkpoint, then delete what no kept checkpoint needs."""
+        """Write a checkpoint, then delete old checkpoints and the snapshots that only they need."""
         if state == self._saved:
             return
         tensors = {f"model.{name}": tensor for name, tensor in model_weights(self.model).items()}
@@ -50,7 +50,7 @@ class Keeper:
         self._prune(state.step)
 
     def resume(self) -> TrainingState:
-        """Go back to the latest checkpoint that is whole, with all its snapshots; to the beginning if there is none."""
+        """Restore the latest checkpoint that is intact, with its snapshots; without one, start from step 0."""
         usable = None
         for checkpoint in self.folder.checkpoints.newest_first(self.note):
             if self._snapshots_are_whole(checkpoint):
@@ -62,7 +62,7 @@ class Keeper:
         return self._restore(usable)
 
     def snapshot(self, history: History, improved: bool) -> None:
-        """Keep the present weights if the latest validation makes them part of the model, as things stand."""
+        """Save the current weights if the latest validation is among those to be averaged into the model."""
         step, chosen = history.points[-1].step, self.chosen(history)
         if step not in chosen:
             return
@@ -72,13 +72,13 @@ class Keeper:
             self._export(self._average(chosen)[0])
 
     def final(self, history: History) -> tuple[dict[str, Tensor], list[int]]:
-        """The weights of the model, written as the folder's model file, and the steps that they come from."""
+        """The averaged weights, also written to the run's model file, and the steps they come from."""
         weights, steps = self._average(self.chosen(history))
         self._export(weights)
         return weights, steps
 
     def chosen(self, history: History) -> list[int]:
-        """The steps whose weights make the model."""
+        """The steps whose weights are averaged into the model."""
         pick = history.top if self.settings.average_of == "best" else history.last
         return pick(self.settings.average)
 
@@ -128,16 +128,16 @@ class Keeper:
         return True
 
     def _prune(self, step: int) -> None:
-        """Keep the latest checkpoints up to this step, later ones being damaged or given up, and their snapshots."""
+        """Keep the last checkpoints up to this step, and their snapshots; later ones are damaged or obsolete."""
         kept = [other for other in self.folder.checkpoints.steps() if other <= step][-self.settings.keep :]
         self.folder.checkpoints.keep(kept)
         try:
             histories = [History.from_list(self.folder.checkpoints.state(other)["history"]) for other in kept]
         except RegardError:
-            return  # what a checkpoint needs is unknown, so nothing is deleted
+            return  # a checkpoint's snapshots are unknown, so none is deleted
         self.folder.snapshots.keep({chosen for history in histories for chosen in self.chosen(history)})
 
 
 def _surroundings() -> dict[str, Any]:
-    """What the last bit of a sum may depend on."""
+    """The circumstances that bit-for-bit deterministic sums depend on."""
     return {"threads": torch.get_num_threads(), "torch": torch.__version__}

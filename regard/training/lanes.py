@@ -1,13 +1,13 @@
-"""One step's work in several threads, each on its own share of the batch.
+"""Data-parallel training on the CPU: several threads, each on its own share of the batch.
 
-Two threads that share every matrix product wait for each other after each one, and all that is not a product is done
-by one of them. Two threads with half of the rows each have nothing to wait for until the end of the step: on two cores
-a Transformer then trains about a quarter faster.
+Two threads that split every matrix product wait for each other after each product, and all other work is done by one
+of them. Two threads with half of the rows each wait only at the end of the step: on two cores a Transformer then
+trains about a quarter faster.
 
     gradient = Σ_lanes gradient of the lane's share
 
-Every lane has a twin of the model: the same weights in memory, gradients of its own. The gradients are added up in the
-order of the lanes and a lane's random numbers follow from (seed, lane), so that a step gives the same bits every time.
+Every lane has a replica of the model that shares the weights but has its own gradients. Gradients are summed in the
+order of the lanes and a lane's random numbers follow from (seed, lane), so that a step is deterministic.
 """
 
 from collections.abc import Mapping, Sequence
@@ -23,15 +23,15 @@ from regard.layers.dropout import Dropout, drawing
 from regard.training.loss import Objective
 
 TOTAL = "loss"
-"""what the sum that is made small is called among the sums of a step"""
+"""the name of the total loss among the sums of a step"""
 Sums = Mapping[str, Tensor]
-"""the loss and its parts, each summed over the items of a step"""
+"""the loss and its parts, each summed over the batches of a step"""
 _MOST = 4
-"""more would wait for Python's one interpreter; further cores help within a lane"""
+"""more lanes would wait for Python's interpreter lock; further cores help within a lane"""
 
 
 class Lanes:
-    """Threads with twins of a model; the first lane is the calling thread with the model itself."""
+    """Threads with replicas of a model; the first lane is the calling thread with the model itself."""
 
     def __init__(self, model: nn.Module, count: int | None = None) -> None:
         threads = torch.get_num_threads()
@@ -41,7 +41,7 @@ class Lanes:
         self._pool = ThreadPoolExecutor(max(1, self.count - 1), "lane")
 
     def backward(self, objective: Objective, item: Item, count: int, seed: int) -> Sums:
-        """Add the gradients of loss / count to those that are there; gives the sums of the loss and of its parts."""
+        """Accumulate the gradients of loss / count; returns the sums of the loss and of its parts."""
         if self.count == 1:
             return _backward(objective, self._models[0], item, count)
 
@@ -64,7 +64,7 @@ class Lanes:
         return added([*losses, *(other.result() for other in others)])
 
     def _gather(self) -> None:
-        """Add the twins' gradients to the model's, and clear them."""
+        """Add the replicas' gradients to the model's, and clear them."""
         for copy in self._models[1:]:
             for weight, other in zip(self._models[0].parameters(), copy.parameters(), strict=True):
                 if other.grad is not None:
@@ -73,9 +73,9 @@ class Lanes:
 
 
 def lane_count(model: nn.Module, threads: int) -> int:
-    """How many lanes pay: one where a device other than the CPU computes, or where torch itself draws random numbers.
+    """The number of lanes that is fastest: one on devices other than the CPU, or where torch draws random numbers.
 
-    Torch's own generator is one for all threads, and what each of them gets would depend on their speed.
+    Torch's generator is shared by all threads, so that what each of them draws would depend on their speed.
     """
     if next(model.parameters()).device.type != "cpu" or any(map(_draws, model.modules())):
         return 1
@@ -83,7 +83,7 @@ def lane_count(model: nn.Module, threads: int) -> int:
 
 
 def twin(model: nn.Module) -> nn.Module:
-    """A copy that has the same weights in memory, but gradients of its own."""
+    """A replica that shares the model's weights in memory but has its own gradients."""
     copy = deepcopy(model)
     for own, weight in zip(copy.parameters(), model.parameters(), strict=True):
         own.data, own.grad = weight.data, None
@@ -99,7 +99,7 @@ def _draws(module: nn.Module) -> bool:
 
 
 def added(sums: Sequence[Sums]) -> Sums:
-    """The sums of several shares or items, in their order."""
+    """Add up the sums of several shares or batches, in order."""
     return {name: torch.stack([own[name] for own in sums]).sum() for name in sums[0]}
 
 

@@ -1,4 +1,4 @@
-"""What training makes small, as a task measures it on an item, and the cross-entropy that token models share."""
+"""The loss of a batch, as a task computes it, and the cross-entropy that token models share."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -11,12 +11,12 @@ from regard.base.errors import ConfigError, check_at_least
 from regard.data.subwords.tokenizer import PAD
 
 LIKELIHOOD = "likelihood"
-"""the part of a loss whose mean's exponential is the perplexity: the negative log-likelihood"""
+"""the negative log-likelihood, a part of the loss; exp of its mean is the perplexity"""
 
 
 @dataclass(frozen=True)
 class Loss:
-    """Sums over an item: what is made small, how many things it is the sum over, and parts of it to be shown."""
+    """The total loss of a batch, the number of tokens (or other units) it sums over, and the parts to report."""
 
     total: Float[Tensor, ""]
     count: int
@@ -24,14 +24,14 @@ class Loss:
 
 
 Objective = Callable[[Any, Any], Loss]
-"""From a model and an item of its data to the loss: a task's `loss`."""
+"""A function from a model and a batch to the loss: a task's `loss`."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class CrossEntropy:
-    """The cross-entropy of the true next tokens, with label smoothing.
+    """The cross-entropy of the true next tokens (teacher forcing), with label smoothing.
 
-    Logits are made in blocks of `rows` tokens: 0 chooses the number, None computes all at once.
+    Logits are computed in blocks of `rows` tokens: 0 chooses the block size, None computes all at once.
     """
 
     smoothing: float = 0.0
@@ -45,7 +45,7 @@ class CrossEntropy:
     def __call__(
         self, model: Any, hidden: Float[Tensor, "batch length width"], targets: Int64[Tensor, "batch length"]
     ) -> Loss:
-        """The loss of what `model.output` makes of the hidden states; padding is dropped before the output layer."""
+        """The loss of hidden states under `model.output`; padding is dropped before the output layer."""
         real = targets != PAD
         wanted = targets[real]
         total, likelihood = model.output.loss(hidden[real], wanted, self.smoothing, self.rows)

@@ -1,4 +1,4 @@
-"""How gradients change the weights: one or several of torch's optimizers, which have different weights each."""
+"""Optimizers: one or several of torch's, each with weights of its own."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -17,13 +17,13 @@ Optimizers = Sequence[torch.optim.Optimizer]
 
 @dataclass(frozen=True, kw_only=True)
 class Optimizer(ABC):
-    """Settings of an optimizer. `learning_rate` is the highest; the schedule says which share of it a step gets."""
+    """Settings of an optimizer. `learning_rate` is the peak; the learning-rate schedule scales it at every step."""
 
     learning_rate: float = 1e-3
     betas: tuple[float, float] = (0.9, 0.98)
     epsilon: float = 1e-9
     weight_decay: float = 0.0
-    """of matrices; biases and norms, which have one axis, do not decay"""
+    """applies to matrices; biases and norms do not decay"""
 
     def __post_init__(self) -> None:
         check_at_least("optimizer", 0, weight_decay=self.weight_decay, epsilon=self.epsilon)
@@ -34,11 +34,11 @@ class Optimizer(ABC):
 
     @abstractmethod
     def build(self, model: nn.Module) -> Optimizers:
-        """The optimizers of a model's weights."""
+        """Make the optimizers of a model's weights."""
 
 
 def learned(model: nn.Module) -> list[nn.Parameter]:
-    """The weights of a model that are to be learned."""
+    """The trainable weights of a model."""
     found = [weight for weight in model.parameters() if weight.requires_grad]
     if not found:
         raise RegardError("optimizer: the model has no weights to learn")
@@ -46,21 +46,21 @@ def learned(model: nn.Module) -> list[nn.Parameter]:
 
 
 def set_rate(optimizers: Optimizers, rate: float) -> None:
-    """Use this learning rate from now on."""
+    """Set the learning rate."""
     for optimizer in optimizers:
         for group in optimizer.param_groups:
             group["lr"] = rate
 
 
 def take_step(optimizers: Optimizers) -> None:
-    """Change the weights by their gradients, and forget these."""
+    """Update the weights by their gradients, then clear the gradients."""
     for optimizer in optimizers:
         optimizer.step()
         optimizer.zero_grad()
 
 
 def moments(optimizers: Optimizers, model: nn.Module) -> dict[str, Tensor]:
-    """What the optimizers remember of each weight, as `exp_avg/decoder.weight` and so on."""
+    """The optimizer state of each weight, named `exp_avg/decoder.weight` and so on."""
     return {
         f"{kind}/{name}": tensor
         for name, weight in model.named_parameters()
@@ -70,7 +70,7 @@ def moments(optimizers: Optimizers, model: nn.Module) -> dict[str, Tensor]:
 
 
 def restore_moments(optimizers: Optimizers, model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
-    """Make the optimizers remember what `moments` gave."""
+    """Restore the optimizer state that `moments` gave."""
     weights = dict(model.named_parameters())
     owners = {
         weight: optimizer for optimizer in optimizers for group in optimizer.param_groups for weight in group["params"]

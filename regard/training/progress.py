@@ -1,4 +1,4 @@
-"""What a trainer tells whoever watches it."""
+"""Progress reports of a trainer: callbacks for steps, validations and notes, and the training speed."""
 
 import time
 import warnings
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, kw_only=True)
 class StepReport:
-    """One step: `loss` is the mean for each token, or whatever `unit` counts; times are those of this machine."""
+    """One training step; `loss` is the mean per token, or per whatever `unit` counts."""
 
     step: int
     steps: int | None
@@ -22,27 +22,27 @@ class StepReport:
 
 
 class Progress:
-    """Someone who watches; this one is silent but for warnings. Override what is of interest."""
+    """Callbacks of the trainer. This class prints only warnings; override the methods of interest."""
 
     def resumed(self, step: int) -> None:
-        """Training goes on after this step, 0 for a new run."""
+        """Training resumes after this step; 0 for a new run."""
 
     def stepped(self, report: StepReport) -> None:
-        """A step was made."""
+        """A training step is done."""
 
     def validated(self, step: int, metrics: Mapping[str, float], improved: bool) -> None:
-        """The model was tried; `improved` says that it never did better."""
+        """The model was validated; `improved` says that this is the best score so far."""
 
     def say(self, text: str) -> None:
-        """What is being done, or was."""
+        """An informative message."""
 
     def note(self, text: str) -> None:
-        """Something that a person should know."""
+        """A warning."""
         warnings.warn(text, stacklevel=2)
 
 
 class Pace:
-    """How fast it goes: a mean that forgets, over the time spent in steps alone."""
+    """Training speed: an exponential moving average over the time spent in steps."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic, memory: float = 0.95) -> None:
         self._clock, self._memory = clock, memory
@@ -50,11 +50,11 @@ class Pace:
         self._since = clock()
 
     def resume(self) -> None:
-        """No time passed since the last step: what happened in between is not counted."""
+        """Restart the clock: the time since the last step is not counted."""
         self._since = self._clock()
 
     def tick(self, count: int) -> None:
-        """A step was made, with so many tokens."""
+        """Count a step of `count` tokens."""
         now = self._clock()
         self._weight = self._memory * self._weight + 1
         self._seconds = self._memory * self._seconds + now - self._since
@@ -63,10 +63,10 @@ class Pace:
 
     @property
     def per_second(self) -> float:
-        """The tokens of a second, 0 before the first step."""
+        """Tokens per second; 0 before the first step."""
         return self._count / self._seconds if self._seconds else 0.0
 
     @property
     def seconds_per_step(self) -> float:
-        """How long a step takes."""
+        """The mean duration of a step."""
         return self._seconds / self._weight if self._weight else 0.0

@@ -1,6 +1,4 @@
-"""How the learning rate changes: a pure function of the step and of the validations so far, so that nothing of it has
-to be remembered in order to resume.
-"""
+"""Learning-rate schedules: pure functions of the step and the validation scores, so that checkpoints need no state."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -11,16 +9,16 @@ SCHEDULES = Catalog("regard.training.schedules")
 
 
 class Schedule(ABC):
-    """A share of the highest learning rate for every step."""
+    """A learning-rate schedule: the share of the peak learning rate at every step."""
 
     @abstractmethod
     def share(self, step: int, scores: Sequence[float]) -> float:
-        """What the learning rate of a step, counted from 1, is multiplied by.
+        """The factor of the peak learning rate at a step, counted from 1.
 
-        `scores` are those of all validations so far, in order; a greater one is better.
+        `scores` are those of all validations so far, in order; higher is better.
         """
 
 
 def warm(step: int, warmup: int) -> float:
-    """From nothing to 1, in equal steps."""
+    """Linear warm-up from 0 to 1."""
     return min(1.0, step / warmup) if warmup else 1.0

@@ -1,4 +1,4 @@
-"""How a model is trained: every setting of the trainer."""
+"""Settings of the trainer: optimizer, learning-rate schedule, early stopping, checkpoints and so on."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
@@ -19,28 +19,28 @@ class TrainingSettings:
     steps: int | None = 100_000
     epochs: int | None = None
     patience: int | None = None
-    """how many validations in a row may bring nothing better"""
+    """early stopping: end after this many validations in a row without a better score"""
 
     optimizer: Annotated[Any, OPTIMIZERS] = "adam"
     schedule: Annotated[Any, SCHEDULES] = "inverse_square_root"
     clip: float | None = 1.0
-    """the largest norm that the gradient may have"""
+    """gradient clipping: the largest norm of the gradient"""
     accumulate: int = 1
-    """how many batches make one step"""
+    """gradient accumulation: the number of batches per step"""
     lanes: int | None = None
-    """in how many shares a batch is worked on side by side; as many as pay, up to one a thread, unless set"""
+    """data parallelism: the number of threads that share a batch; by default as many as are faster"""
     precision: Precision = "auto"
-    """of matrix products; auto is bfloat16 on a GPU that has it, float32 elsewhere"""
+    """mixed precision: the type of matrix products; auto is bfloat16 on a GPU that has it, float32 elsewhere"""
 
     log_every: int = 50
     validate_every: int = 1_000
     checkpoint_every: int = 1_000
     keep: int = 2
-    """how many checkpoints stay, so that a damaged one has one before it"""
+    """how many checkpoints are kept, so that a damaged one can be replaced by the one before it"""
     metric: str = "loss"
-    """which number of a validation decides"""
+    """the validation metric that early stopping and the choice of the best checkpoint use"""
     average: int = 1
-    """of how many validations the weights are averaged for the final model"""
+    """average the weights of this many checkpoints for the final model"""
     average_of: Chosen = "best"
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""What a trainer tells, for TensorBoard to show."""
+"""Training progress for TensorBoard."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,7 +9,7 @@ from regard.training.progress import Progress, StepReport
 
 
 class TensorBoard(Progress):
-    """Writes into a folder that `tensorboard --logdir` is given; every call is passed on to the one who watches too."""
+    """Writes event files for `tensorboard --logdir`, and passes every call on to another `Progress`."""
 
     def __init__(self, folder: str | Path, watching: Progress | None = None) -> None:
         try:

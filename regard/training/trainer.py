@@ -1,8 +1,8 @@
-"""The loop of training, which can be killed at any moment and goes on when started again, to the same last bit.
+"""The training loop. It is deterministic: a killed run resumes from its checkpoint and ends with the same bits.
 
-After each step everything that the next one depends on is known: weights, moments and a small `TrainingState`. The
-batches of a position and the random numbers of a step are always the same. So a checkpoint is enough to repeat what was
-lost, on the same device with the same number of threads.
+The next step depends only on the weights, the optimizer's moments and a small `TrainingState`, which a checkpoint
+holds. The batches of a position and the random numbers of a step are always the same. So a resumed run repeats what
+was lost, on the same device with the same number of threads.
 """
 
 import math
@@ -35,12 +35,12 @@ from regard.training.validation import Validate, means, validate_quietly
 
 
 class DivergedError(RegardError):
-    """The loss or its gradient is no longer a number."""
+    """Training diverged: the loss or its gradient is NaN or infinite."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How training ended: after which step, why, the best validation, and those whose weights the model has."""
+    """How training ended: the last step, the reason, the best validation, and the steps whose weights were averaged."""
 
     step: int
     reason: str
@@ -51,10 +51,9 @@ class Outcome:
 class Trainer:
     """Trains a model in a run folder.
 
-    `objective` is the loss of a model on an item, and `unit` what it counts, such as tokens. `validate` gives the
-    metrics of a model, of which `settings.metric` decides; of those named in `lower`, less is better. With an
-    `artifact` (its weights left out), the folder's model file is written after every validation that is the best so
-    far, and at the end.
+    `objective` computes the loss of a model on a batch, and `unit` names what it counts, such as tokens. `validate`
+    gives the metrics of a model, of which `settings.metric` decides; those named in `lower` are better when lower. With
+    an `artifact` (without weights), the folder's model file is written after every new best validation, and at the end.
     """
 
     def __init__(
@@ -86,9 +85,9 @@ class Trainer:
         self._signals = Signals()
 
     def run(self) -> Outcome:
-        """Train to the end, from wherever the run folder stands; the model then has the final weights.
+        """Train to the end, resuming from the run folder's checkpoint if any; the model then has the final weights.
 
-        When asked to stop by a signal, a checkpoint is written and Interrupted raised.
+        On a signal to stop, the trainer writes a checkpoint and raises Interrupted.
         """
         if self.device.type == "cpu":
             keep_memory()
@@ -127,10 +126,10 @@ class Trainer:
             position, item = next(items)
 
     def _ending(self) -> str | None:
-        """Why training is over, or None."""
+        """The reason to end: early stopping, or the limit of steps or epochs; None to go on."""
         limits = self.settings
         if limits.patience is not None and self.state.history.stale >= limits.patience:
-            return f"no better validation in {limits.patience}"
+            return f"early stopping: no better validation in {limits.patience}"
         if limits.steps is not None and self.state.step >= limits.steps:
             return f"{limits.steps} steps done"
         if limits.epochs is not None and self.state.position.epoch >= limits.epochs:
@@ -159,7 +158,7 @@ class Trainer:
         self._report(epoch, loss / count, rate, norm)
 
     def _backward(self, group: list[Item]) -> tuple[Mapping[str, float], int]:
-        """Gradients of a step's mean loss, over all items that are accumulated; sums of the loss and its parts."""
+        """Gradient accumulation: the gradients of the mean loss over all batches of a step; returns the loss sums."""
         self.model.train()
         count = sum(item.count for item in group)
         losses: list[Sums] = []
@@ -178,7 +177,7 @@ class Trainer:
         return torch.autocast(device, torch.bfloat16) if short else nullcontext()
 
     def _clip(self) -> float:
-        """The gradient's norm; a gradient with a larger one than allowed is made shorter."""
+        """Gradient clipping to `settings.clip`; returns the gradient's norm before clipping."""
         weights = [weight for weight in self.model.parameters() if weight.grad is not None]
         norm = torch.nn.utils.get_total_norm([weight.grad for weight in weights if weight.grad is not None])
         if self.settings.clip is not None and norm > self.settings.clip:
@@ -214,7 +213,7 @@ class Trainer:
         )
 
     def _validate(self) -> None:
-        """Try the model; without a validation, the latest weights count as the best."""
+        """Validate the model; without a validation, the latest weights count as the best."""
         step, metrics, score = self.state.step, dict[str, float](), float(self.state.step)
         if self.validate is not None:
             with self._signals.at_once():
@@ -244,5 +243,5 @@ class Trainer:
 
 
 def _generate(items: Iterator[Any]) -> Generator[Any, None, None]:
-    """The same items, from something that can be closed."""
+    """The same items as a generator, which can be closed."""
     yield from items

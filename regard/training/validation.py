@@ -1,4 +1,4 @@
-"""How well a model does on data that it does not learn from."""
+"""Validation: the mean loss and perplexity of a model on held-out data."""
 
 import math
 from collections.abc import Callable, Iterable, Mapping
@@ -12,11 +12,11 @@ from regard.data.item import Item
 from regard.training.loss import LIKELIHOOD, Objective
 
 Validate = Callable[[Any], Mapping[str, float]]
-"""From a model to metrics by name, such as the loss, or BLEU of what it translates."""
+"""A function from a model to its metrics by name, such as the loss or BLEU."""
 
 
 def mean_losses(model: nn.Module, items: Iterable[Item], objective: Objective) -> dict[str, float]:
-    """The mean loss over all items, and those of its parts; the perplexity in place of the likelihood."""
+    """The mean loss over all batches and the means of its parts, with perplexity in place of the likelihood."""
     device = next(model.parameters()).device
     sums: dict[str, float] = {}
     count = 0
@@ -31,13 +31,13 @@ def mean_losses(model: nn.Module, items: Iterable[Item], objective: Objective) -
 
 
 def means(sums: Mapping[str, float], count: int) -> dict[str, float]:
-    """Sums of losses as people read them: each divided by the count, and the likelihood as a perplexity."""
+    """Each sum divided by the count, and the likelihood turned into perplexity."""
     found = {name: value / count for name, value in sums.items() if name != LIKELIHOOD}
     return found | ({"perplexity": perplexity(sums[LIKELIHOOD] / count)} if LIKELIHOOD in sums else {})
 
 
 def validate_quietly(validate: Validate, model: nn.Module) -> dict[str, float]:
-    """The metrics, without dropout and gradients; the model is then in the mode that it was in before."""
+    """The metrics, computed without dropout and gradients; the model's training mode is restored afterwards."""
     learning = model.training
     model.eval()
     try:
@@ -48,7 +48,7 @@ def validate_quietly(validate: Validate, model: nn.Module) -> dict[str, float]:
 
 
 def perplexity(likelihood: float) -> float:
-    """exp of the mean negative log-likelihood of a token."""
+    """Perplexity: exp of the mean negative log-likelihood per token."""
     try:
         return math.exp(likelihood)
     except OverflowError:

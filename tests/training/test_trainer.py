@@ -357,7 +357,7 @@ def test_it_ends_with_patience(tmp_path: Path) -> None:
     patient = trainer(tmp_path, patience=3, steps=None, schedule=Plateau(patience=2))
     patient.validate = lambda model: {"loss": 1.0, "perplexity": 1.0, "wave": next(waves)}
     outcome = patient.run()
-    assert outcome == Outcome(20, "no better validation in 3", outcome.best, (8, 16, 20))
+    assert outcome == Outcome(20, "early stopping: no better validation in 3", outcome.best, (8, 16, 20))
     assert outcome.best is not None
     assert (outcome.best.step, outcome.best.score) == (8, 0.5)
     rates = {entry["step"]: entry["learning_rate"] for entry in log_of(tmp_path) if entry["kind"] == "train"}

@@ -1,4 +1,4 @@
-"""Adam with decoupled weight decay.
+"""Adam with decoupled weight decay (AdamW).
 
     m ← β1 m + (1 - β1) g;  v ← β2 v + (1 - β2) g²;  w ← w - rate · (m̂ / (√v̂ + ε) + decay · w)
 
@@ -17,13 +17,13 @@ from regard.training.optimizer import Optimizer, Optimizers, learned
 
 @dataclass(frozen=True, kw_only=True)
 class Adam(Optimizer):
-    """Every weight gets steps of about the same size: its mean gradient, over how large its gradients are."""
+    """Every weight moves by its mean gradient, divided by the root mean square of its gradients."""
 
     def build(self, model: nn.Module) -> Optimizers:
         return [self.of(learned(model))]
 
     def of(self, weights: Sequence[nn.Parameter]) -> torch.optim.Optimizer:
-        """The optimizer of some weights; one fused pass over them, 4 to 6 times as fast as torch's other ways."""
+        """The optimizer of some weights; torch's fused implementation is 4 to 6 times as fast as its others."""
         groups = [
             {"params": [weight for weight in weights if weight.dim() > 1], "weight_decay": self.weight_decay},
             {"params": [weight for weight in weights if weight.dim() <= 1], "weight_decay": 0.0},

@@ -1,11 +1,11 @@
-"""Muon: steps that turn all directions of a matrix by the same amount, however little the gradient has in some.
+"""Muon: orthogonalized momentum. Every singular direction of a matrix gets a step of the same size.
 
     M ← μ M + (1 - μ) G;  U S Vᵀ = μ M + (1 - μ) G;  W ← W - rate · (0.2 √max(rows, columns) · U Vᵀ + decay · W)
 
-U Vᵀ is approached by Newton and Schulz's iteration, X ← a X + b (X Xᵀ) X + c (X Xᵀ)² X from X = G / |G|, whose numbers
-bring every singular value to 0.7 … 1.2 in five rounds of matrix products. The factor gives steps the size of Adam's, so
-that one learning rate serves both. Jordan et al., 2024, https://kellerjordan.github.io/posts/muon; Liu et al., Muon is
-Scalable for LLM Training, 2025, https://arxiv.org/abs/2502.16982
+U Vᵀ is approximated by the Newton–Schulz iteration, X ← a X + b (X Xᵀ) X + c (X Xᵀ)² X from X = G / |G|, which brings
+every singular value to 0.7 … 1.2 in five rounds of matrix products. The factor 0.2 √max gives steps the size of
+Adam's, so that one learning rate serves both. Jordan et al., 2024, https://kellerjordan.github.io/posts/muon;
+Liu et al., Muon is Scalable for LLM Training, 2025, https://arxiv.org/abs/2502.16982
 """
 
 from collections import defaultdict
@@ -26,12 +26,12 @@ from regard.training.optimizers.adam import Adam
 ROUNDS = 5
 A, B, C = 3.4445, -4.7750, 2.0315
 SIZE = 0.2
-"""the root of the mean square of Adam's steps, as it is found in practice"""
+"""the root mean square of Adam's steps in practice"""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Muon(Optimizer):
-    """Muon for the linear maps inside a model, Adam for embeddings, the output and all that is no matrix."""
+    """Muon for the linear layers inside a model, Adam for embeddings, the output layer, biases and norms."""
 
     momentum: float = 0.95
 
@@ -55,7 +55,7 @@ class Muon(Optimizer):
 
 
 def maps_inside(model: nn.Module) -> Iterator[tuple[Tensor, Sequence[int]]]:
-    """The matrices of linear maps between embeddings and output; several maps may be stacked: the rows of each."""
+    """The matrices of the linear layers between embeddings and output; for stacked layers, the rows of each."""
     ends = {part.weight for part in model.modules() if isinstance(part, nn.Embedding)}
     output = getattr(model, "output", None)
     if isinstance(output, nn.Linear):
@@ -77,7 +77,7 @@ def _gates(weight: Tensor, width: int) -> list[int]:
 
 
 class _Turning(torch.optim.Optimizer):
-    """The steps of matrices, those of one shape at once. torch.optim.Muon computes in bfloat16, which few CPUs have."""
+    """Muon steps, batched by matrix shape. torch.optim.Muon computes in bfloat16, which few CPUs have."""
 
     def __init__(self, rows: dict[Tensor, Sequence[int]], rate: float, momentum: float, weight_decay: float) -> None:
         self._rows = rows
@@ -85,7 +85,7 @@ class _Turning(torch.optim.Optimizer):
 
     @torch.no_grad()
     def step(self, closure: Any = None) -> None:  # type: ignore[override]
-        """Turn every matrix that has a gradient."""
+        """Update every matrix that has a gradient."""
         for group in self.param_groups:
             shapes: dict[torch.Size, list[tuple[Tensor, Tensor]]] = defaultdict(list)
             for own, direction in self._maps(group):
@@ -97,7 +97,7 @@ class _Turning(torch.optim.Optimizer):
                     own.add_(step, alpha=-group["lr"] * SIZE * sqrt(longer))
 
     def _maps(self, group: Mapping[str, Any]) -> Iterator[tuple[Tensor, Tensor]]:
-        """Each map and where to take it, lying on its side if it is higher than wide."""
+        """Each matrix and the direction of its step, transposed if it has more rows than columns."""
         for weight in group["params"]:
             if weight.grad is not None:
                 rows = self._rows[weight]
@@ -106,7 +106,7 @@ class _Turning(torch.optim.Optimizer):
                     yield (own, direction) if len(own) <= own.shape[1] else (own.mT, direction.mT)
 
     def _ahead(self, weight: Tensor, gradient: Tensor, momentum: float) -> Tensor:
-        """The mean of gradients so far, as Nesterov takes it: with the last one counted once more."""
+        """Nesterov momentum: the mean of past gradients, with the last one counted once more."""
         state = self.state[weight]
         if "momentum" not in state:
             state["momentum"] = torch.zeros_like(weight)
@@ -115,7 +115,7 @@ class _Turning(torch.optim.Optimizer):
 
 
 def orthogonal(x: Float[Tensor, "matrices rows columns"]) -> Float[Tensor, "matrices rows columns"]:
-    """About U Vᵀ for each U S Vᵀ, which has at most as many rows as columns."""
+    """Approximates U Vᵀ of each matrix U S Vᵀ, which has at most as many rows as columns."""
     x = x / x.norm(dim=(1, 2), keepdim=True).clamp(min=1e-7)
     for _ in range(ROUNDS):
         square = x @ x.mT

@@ -1,4 +1,4 @@
-"""The same learning rate throughout."""
+"""Constant learning rate after a linear warm-up."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

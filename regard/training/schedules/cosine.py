@@ -1,4 +1,4 @@
-"""Up in a straight line, then down along half a cosine.
+"""Linear warm-up, then cosine decay.
 
 Loshchilov and Hutter, SGDR, 2016, https://arxiv.org/abs/1608.03983, equation 5, without restarts
 """

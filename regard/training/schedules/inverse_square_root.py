@@ -1,4 +1,4 @@
-"""Up in a straight line, then down with the square root of the step.
+"""Linear warm-up, then decay with the inverse square root of the step: the schedule of the original Transformer.
 
 Vaswani et al., Attention Is All You Need, 2017, https://arxiv.org/abs/1706.03762, section 5.3
 """
@@ -12,7 +12,7 @@ from regard.training.schedule import Schedule
 
 @dataclass(frozen=True)
 class InverseSquareRoot(Schedule):
-    """share(t) = min(t / warmup, √(warmup / t)), which is 1 at its highest, when t = warmup.
+    """share(t) = min(t / warmup, √(warmup / t)), whose peak is 1 at t = warmup.
 
     The paper's rate, width^-½ · min(t^-½, t · warmup^-³ᐟ²), is this with a learning rate of (width · warmup)^-½.
     """

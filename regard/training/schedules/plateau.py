@@ -1,4 +1,4 @@
-"""Down by a factor whenever validations have stopped to improve."""
+"""Reduce the learning rate by a factor when the validation score stops improving."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,10 +9,9 @@ from regard.training.schedule import Schedule, warm
 
 @dataclass(frozen=True)
 class Plateau(Schedule):
-    """share(t) = min(1, t / warmup) · max(floor, factor^k), k being how often improvement failed to come.
+    """share(t) = min(1, t / warmup) · max(floor, factor^k), where k counts the reductions.
 
-    It has failed to come after `patience` validations in a row, none of them better than the best before; then counting
-    starts again.
+    A reduction follows `patience` validations in a row without a new best score; then counting starts again.
     """
 
     factor: float = 0.5
