@@ -11,7 +11,8 @@ from measure import in_new_process, machine, milliseconds, print_table, spread, 
 from torch import Tensor, nn
 from x_transformers.x_transformers import Attention as XAttention
 
-from regard import Attention, attend, normalizers, record, scores
+from regard import Attention, attend, masks, normalizers, record, scores
+from regard.attention.mask import Mask
 
 WIDTH, HEADS = 512, 8
 
@@ -150,6 +151,32 @@ def long_sequences() -> list[dict[str, str]]:
     return rows
 
 
+def windows(rounds: int) -> list[dict[str, str]]:
+    """A causal window of 128 at growing lengths, forward and backward, where it is skipped what nobody may see."""
+    rows = []
+    parts = {"score": scores.ScaledDot(), "normalizer": normalizers.Softmax()}
+    mask = masks.Causal() & masks.Window(128)
+    for length in (1024, 2048, 4096, 8192, 16384):
+        sides = [torch.randn(1, 4, length, 64, requires_grad=True) for _ in range(3)]
+
+        def run(backend: str, keep: Mask = mask, sides: list[Tensor] = sides) -> None:
+            attend(*sides, keep=keep, backend=backend, **parts).output.sum().backward()
+
+        runs = {"sparse": lambda run=run: run("sparse"), "causal": lambda run=run: run("fused", masks.Causal())}
+        if length <= 8192:
+            runs["fused"] = lambda run=run: run("fused")
+        timing = take_turns(runs, max(1, rounds // 5))
+        rows.append(
+            {
+                "length": f"{length:,}",
+                "sparse": milliseconds(timing.median("sparse")),
+                "fused with the mask": milliseconds(timing.median("fused")) if "fused" in runs else "",
+                "fused, causal without a window": milliseconds(timing.median("causal")),
+            }
+        )
+    return rows
+
+
 IMPORT = "import time; began = time.perf_counter(); import {0}; print(time.perf_counter() - began)"
 
 
@@ -181,6 +208,7 @@ def main() -> None:
         "A multi-head layer beside others (width 512, 8 heads)": lambda: layers(rounds),
         "Recording weights": lambda: recording(rounds),
         "Blockwise, 1 head of width 64": long_sequences,
+        "Causal and window(128), 4 heads of width 64, forward and backward": lambda: windows(rounds),
         "Importing": lambda: imports(min(rounds, 7)),
     }
     results = {}

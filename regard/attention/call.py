@@ -74,6 +74,11 @@ class Call:
         given = (self.mask, None if isinstance(self.keep, Tensor) else self.keep)
         return tuple(part for mask in given if mask is not None for part in mask.conjuncts())
 
+    @cached_property
+    def notes(self) -> dict[Any, Any]:
+        """What a backend found out about the call when it was asked whether it serves, for when it does."""
+        return {}
+
     @property
     def groups(self) -> int:
         """How many query heads share a key head."""
@@ -106,7 +111,7 @@ class Call:
             bias=_cut(self.bias, -2, chosen),
         )
 
-    def columns(self, chosen: Tensor) -> "Call":
+    def columns(self, chosen: Tensor | slice) -> "Call":
         """The same call for some of the keys alone."""
         return replace(
             self,

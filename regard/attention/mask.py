@@ -3,13 +3,16 @@
 (Causal() & Window(128) | GlobalTokens(1))(query_at, key_at)
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 from typing import Any, ClassVar, Self, cast
 
+import torch
 from jaxtyping import Bool, Int
 from torch import Tensor
 
 from regard.attention.part import Part
+from regard.attention.sight import Sight, Span, look
 from regard.base.catalog import Catalog
 from regard.base.errors import ConfigError
 
@@ -37,6 +40,22 @@ class Mask(Part):
     def forward(self, rows: Tensor, columns: Tensor) -> Tensor:
         """The predicate, element by element; rows and columns broadcast. This is what a new mask writes."""
         raise self.unbuilt()
+
+    def sight(self, rows: Span, columns: Span) -> Sight:
+        """Which tiles hold a pair that may look, told from where their queries and keys begin and end."""
+        return look(self, rows, columns)
+
+    def group(self, at: Int[Tensor, "positions"]) -> Int[Tensor, "positions"] | None:
+        """A number for each position, so that those with different numbers never see each other; None: all may.
+
+        Numbers are compared within one call alone.
+        """
+        return None
+
+    @property
+    def fixed(self) -> bool:
+        """Whether it is a plain value, so that what was found out about it stays true; one with tensors is not."""
+        return type(self).__eq__ is not object.__eq__
 
     def conjuncts(self) -> tuple["Mask", ...]:
         """The masks that must all say yes; just itself unless composed with `&`."""
@@ -79,6 +98,10 @@ class _Composed(Mask):
     def keys_only(self) -> bool:  # type: ignore[override]
         return self.left.keys_only and self.right.keys_only
 
+    @property
+    def fixed(self) -> bool:
+        return self.left.fixed and self.right.fixed
+
     def select(self, heads: Tensor) -> Self:
         return replace(self, left=self.left.select(heads), right=self.right.select(heads))
 
@@ -91,6 +114,12 @@ class And(_Composed):
     def forward(self, rows: Tensor, columns: Tensor) -> Tensor:
         return self.left.forward(rows, columns) & self.right.forward(rows, columns)
 
+    def sight(self, rows: Span, columns: Span) -> Sight:
+        return self.left.sight(rows, columns) & self.right.sight(rows, columns)
+
+    def group(self, at: Tensor) -> Tensor | None:
+        return groups((self.left, self.right), at)
+
     def conjuncts(self) -> tuple[Mask, ...]:
         return self.left.conjuncts() + self.right.conjuncts()
 
@@ -102,6 +131,9 @@ class Or(_Composed):
 
     def forward(self, rows: Tensor, columns: Tensor) -> Tensor:
         return self.left.forward(rows, columns) | self.right.forward(rows, columns)
+
+    def sight(self, rows: Span, columns: Span) -> Sight:
+        return self.left.sight(rows, columns) | self.right.sight(rows, columns)
 
 
 @dataclass(frozen=True)
@@ -120,5 +152,18 @@ class Not(Mask):
     def forward(self, rows: Tensor, columns: Tensor) -> Tensor:
         return ~self.mask.forward(rows, columns)
 
+    def sight(self, rows: Span, columns: Span) -> Sight:
+        return ~self.mask.sight(rows, columns)
+
+    @property
+    def fixed(self) -> bool:
+        return self.mask.fixed
+
     def select(self, heads: Tensor) -> "Not":
         return Not(self.mask.select(heads))
+
+
+def groups(masks: Iterable[Mask], at: Int[Tensor, "positions"]) -> Int[Tensor, "positions"] | None:
+    """The groups of masks that must all say yes: only positions that are together in all of them see each other."""
+    found = [group for mask in masks if (group := mask.group(at)) is not None]
+    return torch.unique(torch.stack(found), dim=1, return_inverse=True)[1] if found else None

@@ -11,6 +11,7 @@ from regard.attention.backends.blockwise import Blockwise
 from regard.attention.backends.fused import Fused
 from regard.attention.backends.linear import Linear
 from regard.attention.backends.plain import Plain
+from regard.attention.backends.sparse import Sparse
 from regard.attention.call import Call
 from regard.attention.masks.causal import Causal
 from regard.attention.masks.window import Window
@@ -30,7 +31,7 @@ def call(score: Any = None, normalizer: Any = None, keep: Any = None, backend: A
 def test_the_preferred_come_first() -> None:
     ranks = [backend.rank for _, backend in backends()]
     assert ranks == sorted(ranks)
-    assert {name for name, _ in backends()} == {"linear", "fused", "blockwise", "plain"}
+    assert {name for name, _ in backends()} == {"linear", "sparse", "fused", "blockwise", "plain"}
 
 
 def test_chooses_the_fastest_that_serves() -> None:
@@ -44,8 +45,10 @@ def test_leaves_what_takes_too_much_memory_to_blocks() -> None:
     query = torch.empty(1, 1, 1, 2).expand(1, 8, 20_000, 2)
     long = Call(query, query, query, score=Dot(), normalizer=Sparsemax())
     assert isinstance(choose(long), Blockwise)
-    masked = Call(query, query, query, score=Dot(), normalizer=Softmax(), keep=Window(5))
+    masked = Call(query, query, query, score=Dot(), normalizer=Softmax(), keep=~Window(5))
     assert isinstance(choose(masked), Blockwise)
+    window = Call(query, query, query, score=Dot(), normalizer=Softmax(), keep=Window(5))
+    assert isinstance(choose(window), Sparse)
     causal = Call(query, query, query, score=Dot(), normalizer=Softmax(), keep=Causal())
     assert isinstance(choose(causal), Fused)
 
@@ -61,7 +64,7 @@ def test_one_that_cannot_serve_says_why_and_who_can() -> None:
         choose(call(normalizer=Sparsemax(), backend="fused"))
     assert str(error.value) == (
         "attend: fused cannot serve this call: Sparsemax is not the softmax that the kernel computes; "
-        "blockwise, plain can"
+        "sparse, blockwise, plain can"
     )
 
 
@@ -75,7 +78,7 @@ def test_an_unknown_one_is_named_with_the_nearest() -> None:
 def test_explains_every_one() -> None:
     explanation = explain_call(call(normalizer=Sparsemax()))
     assert explanation.chosen == "plain"
-    assert set(explanation.reasons) == {"linear", "fused", "blockwise", "plain"}
+    assert set(explanation.reasons) == {"linear", "sparse", "fused", "blockwise", "plain"}
     assert explanation.reasons["plain"] == "chosen: the fastest that serves this call"
     assert explanation.reasons["fused"] == "cannot: Sparsemax is not the softmax that the kernel computes"
     assert explanation.reasons["blockwise"].startswith("could, but its 0.0 MiB of logits can be held")

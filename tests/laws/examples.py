@@ -107,6 +107,7 @@ EXAMPLES: dict[str, dict[str, list[dict[str, Any]]]] = {
     "backends": {
         "blockwise": [{"block_bytes": 1000}],
         "linear": [{}, {"chunk": 2}],
+        "sparse": [{"block": 2}, {"block": 3}],
     },
 }
 

@@ -1,10 +1,13 @@
 """Law: a mask is a predicate on positions, element by element, and masks compose like propositions."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 from torch import Tensor
 
 from regard.attention.mask import MASKS, Mask
+from regard.attention.sight import Span
 
 from .examples import BATCH, HEADS, ROOM, examples, parts
 
@@ -98,3 +101,57 @@ def test_heads_can_be_selected(mask: Mask) -> None:
     for composed in (mask, ~mask, mask & MASKS.Causal(), mask | MASKS.Window(2)):
         selected = composed.select(chosen)(QUERY_AT, KEY_AT)
         assert torch.equal(selected.expand(BATCH, 2, *FULL[-2:]), full(composed)[:, chosen])
+
+
+def spans(at: Tensor, size: int) -> Span:
+    """The first and the last position of every block of so many."""
+    blocks = at.split(size)
+    return Span(torch.stack([block.min() for block in blocks]), torch.stack([block.max() for block in blocks]))
+
+
+def composed(mask: Mask) -> list[Mask]:
+    others = (MASKS.Causal() & MASKS.Window(3), MASKS.Strided(4), MASKS.Tiles((2, 3), (1, 2), columns=5))
+    return [mask, ~mask, *(made for other in others for made in (mask & other, mask | other, ~mask & other))]
+
+
+@pytest.mark.parametrize("mask", examples(MASKS))
+@pytest.mark.parametrize("size", [1, 2, 3, 5, ROOM])
+def test_tiles_hold_what_they_are_said_to_hold(mask: Mask, size: int) -> None:
+    at = torch.arange(ROOM)
+    for one in composed(mask):
+        whole = full(one, at, at)
+        for other in (size, 4):
+            rows, columns = spans(at, size), spans(at, other)
+            some, every = one.sight(Span(*(side[:, None] for side in rows)), Span(*(side[None] for side in columns)))
+            assert some.shape == every.shape == (len(rows.low), len(columns.low))
+            for row, column in torch.cartesian_prod(torch.arange(len(rows.low)), torch.arange(len(columns.low))):
+                tile = whole[:, :, row * size : (row + 1) * size, column * other : (column + 1) * other]
+                assert some[row, column] or not tile.any()
+                assert not every[row, column] or tile.all()
+
+
+@pytest.mark.parametrize("mask", examples(MASKS))
+def test_a_tile_of_one_pair_is_known(mask: Mask) -> None:
+    """What may be seen by nobody in the batch, and what by all, is told apart."""
+    at = torch.arange(ROOM)
+    some, every = mask.sight(Span(at[:, None], at[:, None]), Span(at[None], at[None]))
+    whole = full(mask, at, at).flatten(0, 1)
+    assert torch.equal(some, whole.any(0))
+    assert torch.equal(every, whole.all(0))
+
+
+@pytest.mark.parametrize("mask", examples(MASKS))
+def test_groups_do_not_see_each_other(mask: Mask) -> None:
+    at = torch.arange(ROOM)
+    for one in composed(mask):
+        group = one.group(at)
+        if group is not None:
+            assert not (full(one, at, at) & (group[:, None] != group)).any()
+
+
+@pytest.mark.parametrize("mask", examples(MASKS))
+def test_a_fixed_mask_equals_itself_made_again(mask: Mask) -> None:
+    tensors = any(isinstance(value, Tensor) for value in vars(mask).values())
+    assert mask.fixed == (not tensors)
+    assert not mask.fixed or (replace(mask) == mask and hash(replace(mask)) == hash(mask))
+    assert (mask & MASKS.Causal()).fixed == (~mask | MASKS.Causal()).fixed == mask.fixed

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from regard.attention.mask import Mask
+from regard.attention.sight import Sight, Span
 
 
 @dataclass(frozen=True)
@@ -15,3 +16,6 @@ class Causal(Mask):
 
     def forward(self, rows: Tensor, columns: Tensor) -> Tensor:
         return columns <= rows
+
+    def sight(self, rows: Span, columns: Span) -> Sight:
+        return Sight(columns.low <= rows.high, columns.high <= rows.low)

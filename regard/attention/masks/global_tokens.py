@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from regard.attention.mask import Mask
+from regard.attention.sight import Sight, Span
 from regard.base.errors import check_at_least
 
 
@@ -22,3 +23,7 @@ class GlobalTokens(Mask):
 
     def forward(self, rows: Tensor, columns: Tensor) -> Tensor:
         return (rows < self.count) | (columns < self.count)
+
+    def sight(self, rows: Span, columns: Span) -> Sight:
+        some = (rows.low < self.count) | (columns.low < self.count)
+        return Sight(some, (rows.high < self.count) | (columns.high < self.count))

@@ -2,9 +2,11 @@
 
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 from regard.attention.mask import Mask
+from regard.attention.sight import Sight, Span
 from regard.base.errors import ShapeError
 
 
@@ -23,3 +25,8 @@ class Padding(Mask):
 
     def forward(self, rows: Tensor, columns: Tensor) -> Tensor:
         return columns < self.lengths.to(columns.device)[:, None, None, None]
+
+    def sight(self, rows: Span, columns: Span) -> Sight:
+        shape = torch.broadcast_shapes(rows.low.shape, columns.low.shape)
+        shortest, longest = self.lengths.aminmax()
+        return Sight((columns.low < longest).expand(shape), (columns.high < shortest).expand(shape))

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from regard.attention.mask import Mask
+from regard.attention.sight import Sight, Span
 from regard.base.errors import ShapeError, check_at_least
 
 
@@ -28,11 +29,21 @@ class RandomBlocks(Mask):
         check_at_least("random_blocks", 0, count=self.count)
 
     def forward(self, rows: Tensor, columns: Tensor) -> Tensor:
+        self._check(rows, columns)
+        drawn = _draw(-(-self.length // self.size), self.count, self.seed).to(rows.device)
+        return drawn[rows // self.size, columns // self.size]
+
+    def sight(self, rows: Span, columns: Span) -> Sight:
+        self._check(rows.high, columns.high)
+        counts = _counts(-(-self.length // self.size), self.count, self.seed).to(rows.low.device)
+        (top, bottom), (left, right) = ((span.low // self.size, span.high // self.size + 1) for span in (rows, columns))
+        drawn = counts[bottom, right] - counts[top, right] - counts[bottom, left] + counts[top, left]
+        return Sight(drawn > 0, drawn == (bottom - top) * (right - left))
+
+    def _check(self, rows: Tensor, columns: Tensor) -> None:
         for name, at in (("query", rows), ("key", columns)):
             if at.numel() and int(at.max()) >= self.length:
                 raise ShapeError(f"random_blocks: a {name} stands at {int(at.max())}, beyond length={self.length}")
-        drawn = _draw(-(-self.length // self.size), self.count, self.seed).to(rows.device)
-        return drawn[rows // self.size, columns // self.size]
 
 
 @cache
@@ -42,3 +53,9 @@ def _draw(blocks: int, count: int, seed: int) -> Tensor:
     order = torch.rand(blocks, blocks, generator=generator, dtype=torch.float64).argsort(-1)
     drawn = torch.zeros(blocks, blocks, dtype=torch.bool)
     return drawn.scatter(-1, order[:, :count], True)
+
+
+@cache
+def _counts(blocks: int, count: int, seed: int) -> Tensor:
+    """How many drawn blocks there are above and to the left of each corner, [query block + 1, key block + 1]."""
+    return torch.nn.functional.pad(_draw(blocks, count, seed).long().cumsum(0).cumsum(1), (1, 0, 1, 0))

@@ -7,9 +7,11 @@ the same partition.
 
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
 from regard.attention.mask import Mask
+from regard.attention.sight import Sight, Span
 from regard.base.errors import ConfigError, check_at_least
 
 
@@ -29,12 +31,30 @@ class Tiles(Mask):
         check_at_least("tiles", 1, height=height, width=width, columns=1 if self.columns is None else self.columns)
 
     def forward(self, rows: Tensor, columns: Tensor) -> Tensor:
+        (row, column), (other_row, other_column) = self._tile(rows), self._tile(columns)
+        return (row == other_row) & (column == other_column)
+
+    def sight(self, rows: Span, columns: Span) -> Sight:
+        ((top, left), (bottom, right)), ((high, west), (low, east)) = (
+            map(self._tile, span) for span in (rows, columns)
+        )
+        inside = self._in_row(rows) & self._in_row(columns)  # otherwise they go over the whole width of the grid
+        some = (top <= low) & (high <= bottom) & ~(inside & ((left > east) | (west > right)))
+        return Sight(some, inside & (top == high) & (left == right) & (west == east) & (left == west))
+
+    def group(self, at: Tensor) -> Tensor:
+        return torch.unique(torch.stack(self._tile(at)), dim=1, return_inverse=True)[1]
+
+    def _tile(self, at: Tensor) -> tuple[Tensor, Tensor]:
+        """The row and the column of tiles that a position lies in."""
         (height, width), (down, right) = _pair(self.size), _pair(self.shift)
         if self.columns is None:
-            return (rows - right) // width == (columns - right) // width
-        same_row = (rows // self.columns - down) // height == (columns // self.columns - down) // height
-        same_column = (rows % self.columns - right) // width == (columns % self.columns - right) // width
-        return same_row & same_column
+            return torch.zeros_like(at), (at - right) // width
+        return (at // self.columns - down) // height, (at % self.columns - right) // width
+
+    def _in_row(self, span: Span) -> Tensor:
+        across = 1 if self.columns is None else self.columns
+        return (span.low // across == span.high // across) | (self.columns is None)
 
 
 def _pair(size: int | tuple[int, int]) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from regard.attention.mask import Mask
+from regard.attention.sight import Sight, Span
 from regard.base.errors import check_at_least
 
 
@@ -24,5 +25,13 @@ class Window(Mask):
 
     def forward(self, rows: Tensor, columns: Tensor) -> Tensor:
         back = rows - columns
-        ahead = self.size - 1 if self.ahead is None else self.ahead
-        return (back < self.size) & (back >= -ahead)
+        return (back < self.size) & (back >= -self._ahead)
+
+    def sight(self, rows: Span, columns: Span) -> Sight:
+        nearest, farthest = rows.low - columns.high, rows.high - columns.low
+        some = (nearest < self.size) & (farthest >= -self._ahead)
+        return Sight(some, (farthest < self.size) & (nearest >= -self._ahead))
+
+    @property
+    def _ahead(self) -> int:
+        return self.size - 1 if self.ahead is None else self.ahead

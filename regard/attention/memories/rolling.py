@@ -13,6 +13,7 @@ from regard.attention.mask import Mask
 from regard.attention.memory import PairMemory
 from regard.attention.part import positions_of
 from regard.attention.reading import Reading
+from regard.attention.sight import Sight, Span
 from regard.base.errors import check_at_least
 
 
@@ -65,6 +66,9 @@ class _Recent(Mask):
 
     def forward(self, rows: Tensor, columns: Tensor) -> Tensor:
         return rows - columns < self.size
+
+    def sight(self, rows: Span, columns: Span) -> Sight:
+        return Sight(rows.low - columns.high < self.size, rows.high - columns.low < self.size)
 
 
 def _or_all(kept: Tensor | None, key: Tensor) -> Tensor:
