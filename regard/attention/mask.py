@@ -12,7 +12,7 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 from regard.attention.part import Part
-from regard.attention.sight import Sight, Span, look
+from regard.attention.sight import Sight, Stretch, look_at_all
 from regard.base.catalog import Catalog
 from regard.base.errors import ConfigError
 
@@ -41,9 +41,9 @@ class Mask(Part):
         """The predicate, element by element; rows and columns broadcast. This is what a new mask writes."""
         raise self.unbuilt()
 
-    def sight(self, rows: Span, columns: Span) -> Sight:
+    def sight(self, rows: Stretch, columns: Stretch) -> Sight:
         """Which tiles hold a pair that may look, told from where their queries and keys begin and end."""
-        return look(self, rows, columns)
+        return look_at_all(self, rows, columns)
 
     def group(self, at: Int[Tensor, "positions"]) -> Int[Tensor, "positions"] | None:
         """A number for each position, so that those with different numbers never see each other; None: all may.
@@ -114,7 +114,7 @@ class And(_Composed):
     def forward(self, rows: Tensor, columns: Tensor) -> Tensor:
         return self.left.forward(rows, columns) & self.right.forward(rows, columns)
 
-    def sight(self, rows: Span, columns: Span) -> Sight:
+    def sight(self, rows: Stretch, columns: Stretch) -> Sight:
         return self.left.sight(rows, columns) & self.right.sight(rows, columns)
 
     def group(self, at: Tensor) -> Tensor | None:
@@ -132,7 +132,7 @@ class Or(_Composed):
     def forward(self, rows: Tensor, columns: Tensor) -> Tensor:
         return self.left.forward(rows, columns) | self.right.forward(rows, columns)
 
-    def sight(self, rows: Span, columns: Span) -> Sight:
+    def sight(self, rows: Stretch, columns: Stretch) -> Sight:
         return self.left.sight(rows, columns) | self.right.sight(rows, columns)
 
 
@@ -152,7 +152,7 @@ class Not(Mask):
     def forward(self, rows: Tensor, columns: Tensor) -> Tensor:
         return ~self.mask.forward(rows, columns)
 
-    def sight(self, rows: Span, columns: Span) -> Sight:
+    def sight(self, rows: Stretch, columns: Stretch) -> Sight:
         return ~self.mask.sight(rows, columns)
 
     @property

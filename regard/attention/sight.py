@@ -15,7 +15,7 @@ _PAIRS = 1 << 22
 """how many pairs are looked at, at most, where a mask tells nothing by itself"""
 
 
-class Span(NamedTuple):
+class Stretch(NamedTuple):
     """Positions from `low` to `high`, both included: those of each block of queries, or of each block of keys."""
 
     low: Int[Tensor, "*blocks"]
@@ -40,7 +40,7 @@ class Sight(NamedTuple):
         return Sight(~self.every, ~self.some)
 
 
-def look(mask: Callable[[Tensor, Tensor], Tensor], rows: Span, columns: Span) -> Sight:
+def look_at_all(mask: Callable[[Tensor, Tensor], Tensor], rows: Stretch, columns: Stretch) -> Sight:
     """The sight of a mask that is asked about every position; where that were too many, nothing is claimed."""
     queries, keys = (_positions(span) for span in (rows, columns))
     shape = torch.broadcast_shapes(rows.low.shape, columns.low.shape)
@@ -51,7 +51,7 @@ def look(mask: Callable[[Tensor, Tensor], Tensor], rows: Span, columns: Span) ->
     return Sight(keep.any(0).any(1).any(-1), keep.all(0).all(1).all(-1))
 
 
-def _positions(span: Span) -> Int[Tensor, "blocks positions"]:
+def _positions(span: Stretch) -> Int[Tensor, "blocks positions"]:
     """The positions of each span; those of shorter ones are filled up with their last."""
     low, high = span.low.flatten()[:, None], span.high.flatten()[:, None]
     longest = int((high - low).max()) + 1 if low.numel() else 0

@@ -16,7 +16,7 @@ from torch import Tensor
 from regard.attention.call import Call
 from regard.attention.mask import Mask, groups
 from regard.attention.part import positions_of
-from regard.attention.sight import Sight, Span
+from regard.attention.sight import Sight, Stretch
 
 _WASTE = 32
 """one tile of so many, and a few, may be computed in vain for each bucket, so that there are few buckets"""
@@ -46,10 +46,10 @@ class Blocks:
         return torch.arange(self.index.numel(), device=self.at.device).view_as(self.index) < self.at.shape[-1]
 
     @cached_property
-    def span(self) -> Span:
+    def span(self) -> Stretch:
         """Where each block begins and ends, over the batch."""
         low, high = self.at[..., self.index].aminmax(dim=-1)
-        return Span(low, high) if low.dim() == 1 else Span(low.amin(0), high.amax(0))
+        return Stretch(low, high) if low.dim() == 1 else Stretch(low.amin(0), high.amax(0))
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,7 +150,7 @@ def _best(masks: tuple[Mask, ...], query_at: Tensor, key_at: Tensor, query_block
 
 
 def _cut(masks: tuple[Mask, ...], queries: Blocks, keys: Blocks) -> Tiling:
-    rows, columns = Span(*(side[:, None] for side in queries.span)), Span(*(side[None] for side in keys.span))
+    rows, columns = Stretch(*(side[:, None] for side in queries.span)), Stretch(*(side[None] for side in keys.span))
     full = torch.ones(len(queries.index), len(keys.index), dtype=torch.bool, device=queries.at.device)
     sight = Sight(full, full)
     for mask in masks:

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from regard.attention.mask import MASKS, Mask
-from regard.attention.sight import Span
+from regard.attention.sight import Stretch
 
 from .examples import BATCH, HEADS, ROOM, examples, parts
 
@@ -103,10 +103,10 @@ def test_heads_can_be_selected(mask: Mask) -> None:
         assert torch.equal(selected.expand(BATCH, 2, *FULL[-2:]), full(composed)[:, chosen])
 
 
-def spans(at: Tensor, size: int) -> Span:
+def spans(at: Tensor, size: int) -> Stretch:
     """The first and the last position of every block of so many."""
     blocks = at.split(size)
-    return Span(torch.stack([block.min() for block in blocks]), torch.stack([block.max() for block in blocks]))
+    return Stretch(torch.stack([block.min() for block in blocks]), torch.stack([block.max() for block in blocks]))
 
 
 def composed(mask: Mask) -> list[Mask]:
@@ -122,7 +122,9 @@ def test_tiles_hold_what_they_are_said_to_hold(mask: Mask, size: int) -> None:
         whole = full(one, at, at)
         for other in (size, 4):
             rows, columns = spans(at, size), spans(at, other)
-            some, every = one.sight(Span(*(side[:, None] for side in rows)), Span(*(side[None] for side in columns)))
+            some, every = one.sight(
+                Stretch(*(side[:, None] for side in rows)), Stretch(*(side[None] for side in columns))
+            )
             assert some.shape == every.shape == (len(rows.low), len(columns.low))
             for row, column in torch.cartesian_prod(torch.arange(len(rows.low)), torch.arange(len(columns.low))):
                 tile = whole[:, :, row * size : (row + 1) * size, column * other : (column + 1) * other]
@@ -134,7 +136,7 @@ def test_tiles_hold_what_they_are_said_to_hold(mask: Mask, size: int) -> None:
 def test_a_tile_of_one_pair_is_known(mask: Mask) -> None:
     """What may be seen by nobody in the batch, and what by all, is told apart."""
     at = torch.arange(ROOM)
-    some, every = mask.sight(Span(at[:, None], at[:, None]), Span(at[None], at[None]))
+    some, every = mask.sight(Stretch(at[:, None], at[:, None]), Stretch(at[None], at[None]))
     whole = full(mask, at, at).flatten(0, 1)
     assert torch.equal(some, whole.any(0))
     assert torch.equal(every, whole.all(0))

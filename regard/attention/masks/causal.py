@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from regard.attention.mask import Mask
-from regard.attention.sight import Sight, Span
+from regard.attention.sight import Sight, Stretch
 
 
 @dataclass(frozen=True)
@@ -17,5 +17,5 @@ class Causal(Mask):
     def forward(self, rows: Tensor, columns: Tensor) -> Tensor:
         return columns <= rows
 
-    def sight(self, rows: Span, columns: Span) -> Sight:
+    def sight(self, rows: Stretch, columns: Stretch) -> Sight:
         return Sight(columns.low <= rows.high, columns.high <= rows.low)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from regard.attention.mask import Mask
-from regard.attention.sight import Sight, Span
+from regard.attention.sight import Sight, Stretch
 from regard.base.errors import check_at_least
 
 
@@ -24,6 +24,6 @@ class GlobalTokens(Mask):
     def forward(self, rows: Tensor, columns: Tensor) -> Tensor:
         return (rows < self.count) | (columns < self.count)
 
-    def sight(self, rows: Span, columns: Span) -> Sight:
+    def sight(self, rows: Stretch, columns: Stretch) -> Sight:
         some = (rows.low < self.count) | (columns.low < self.count)
         return Sight(some, (rows.high < self.count) | (columns.high < self.count))

@@ -6,7 +6,7 @@ import torch
 from torch import Tensor
 
 from regard.attention.mask import Mask
-from regard.attention.sight import Sight, Span
+from regard.attention.sight import Sight, Stretch
 from regard.base.errors import ShapeError
 
 
@@ -26,7 +26,7 @@ class Padding(Mask):
     def forward(self, rows: Tensor, columns: Tensor) -> Tensor:
         return columns < self.lengths.to(columns.device)[:, None, None, None]
 
-    def sight(self, rows: Span, columns: Span) -> Sight:
+    def sight(self, rows: Stretch, columns: Stretch) -> Sight:
         shape = torch.broadcast_shapes(rows.low.shape, columns.low.shape)
         shortest, longest = self.lengths.aminmax()
         return Sight((columns.low < longest).expand(shape), (columns.high < shortest).expand(shape))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from regard.attention.mask import Mask
-from regard.attention.sight import Sight, Span
+from regard.attention.sight import Sight, Stretch
 from regard.base.errors import check_at_least
 
 
@@ -24,6 +24,6 @@ class Prefix(Mask):
     def forward(self, rows: Tensor, columns: Tensor) -> Tensor:
         return (columns < self.size) | (columns <= rows)
 
-    def sight(self, rows: Span, columns: Span) -> Sight:
+    def sight(self, rows: Stretch, columns: Stretch) -> Sight:
         some = (columns.low < self.size) | (columns.low <= rows.high)
         return Sight(some, (columns.high < self.size) | (columns.high <= rows.low))

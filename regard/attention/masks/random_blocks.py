@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from regard.attention.mask import Mask
-from regard.attention.sight import Sight, Span
+from regard.attention.sight import Sight, Stretch
 from regard.base.errors import ShapeError, check_at_least
 
 
@@ -33,7 +33,7 @@ class RandomBlocks(Mask):
         drawn = _draw(-(-self.length // self.size), self.count, self.seed).to(rows.device)
         return drawn[rows // self.size, columns // self.size]
 
-    def sight(self, rows: Span, columns: Span) -> Sight:
+    def sight(self, rows: Stretch, columns: Stretch) -> Sight:
         self._check(rows.high, columns.high)
         counts = _counts(-(-self.length // self.size), self.count, self.seed).to(rows.low.device)
         (top, bottom), (left, right) = ((span.low // self.size, span.high // self.size + 1) for span in (rows, columns))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from regard.attention.mask import Mask
-from regard.attention.sight import Sight, Span
+from regard.attention.sight import Sight, Stretch
 from regard.base.errors import check_at_least
 
 
@@ -25,7 +25,7 @@ class Strided(Mask):
     def forward(self, rows: Tensor, columns: Tensor) -> Tensor:
         return (rows - columns) % self.stride == 0
 
-    def sight(self, rows: Span, columns: Span) -> Sight:
+    def sight(self, rows: Stretch, columns: Stretch) -> Sight:
         nearest, farthest = rows.low - columns.high, rows.high - columns.low
         some = farthest // self.stride * self.stride >= nearest
         return Sight(some, some & ((nearest == farthest) | (self.stride == 1)))

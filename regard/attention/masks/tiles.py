@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from regard.attention.mask import Mask
-from regard.attention.sight import Sight, Span
+from regard.attention.sight import Sight, Stretch
 from regard.base.errors import ConfigError, check_at_least
 
 
@@ -34,7 +34,7 @@ class Tiles(Mask):
         (row, column), (other_row, other_column) = self._tile(rows), self._tile(columns)
         return (row == other_row) & (column == other_column)
 
-    def sight(self, rows: Span, columns: Span) -> Sight:
+    def sight(self, rows: Stretch, columns: Stretch) -> Sight:
         ((top, left), (bottom, right)), ((high, west), (low, east)) = (
             map(self._tile, span) for span in (rows, columns)
         )
@@ -52,7 +52,7 @@ class Tiles(Mask):
             return torch.zeros_like(at), (at - right) // width
         return (at // self.columns - down) // height, (at % self.columns - right) // width
 
-    def _in_row(self, span: Span) -> Tensor:
+    def _in_row(self, span: Stretch) -> Tensor:
         across = 1 if self.columns is None else self.columns
         return (span.low // across == span.high // across) | (self.columns is None)
 

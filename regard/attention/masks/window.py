@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from regard.attention.mask import Mask
-from regard.attention.sight import Sight, Span
+from regard.attention.sight import Sight, Stretch
 from regard.base.errors import check_at_least
 
 
@@ -27,7 +27,7 @@ class Window(Mask):
         back = rows - columns
         return (back < self.size) & (back >= -self._ahead)
 
-    def sight(self, rows: Span, columns: Span) -> Sight:
+    def sight(self, rows: Stretch, columns: Stretch) -> Sight:
         nearest, farthest = rows.low - columns.high, rows.high - columns.low
         some = (nearest < self.size) & (farthest >= -self._ahead)
         return Sight(some, (farthest < self.size) & (nearest >= -self._ahead))

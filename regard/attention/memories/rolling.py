@@ -13,7 +13,7 @@ from regard.attention.mask import Mask
 from regard.attention.memory import PairMemory
 from regard.attention.part import positions_of
 from regard.attention.reading import Reading
-from regard.attention.sight import Sight, Span
+from regard.attention.sight import Sight, Stretch
 from regard.base.errors import check_at_least
 
 
@@ -67,7 +67,7 @@ class _Recent(Mask):
     def forward(self, rows: Tensor, columns: Tensor) -> Tensor:
         return rows - columns < self.size
 
-    def sight(self, rows: Span, columns: Span) -> Sight:
+    def sight(self, rows: Stretch, columns: Stretch) -> Sight:
         return Sight(rows.low - columns.high < self.size, rows.high - columns.low < self.size)
 
 
