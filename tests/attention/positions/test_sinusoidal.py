@@ -61,5 +61,5 @@ def test_wrong_settings_are_named() -> None:
         Sinusoidal(1.0)
     with pytest.raises(ConfigError, match="sinusoidal: join='concatenate' needs width=…"):
         Sinusoidal(join="concatenate")
-    with pytest.raises(ConfigError, match=r"positions\.sinusoidal\.layers: must be .*but is 'all'"):
+    with pytest.raises(ConfigError, match=r"positions\.sinusoidal\.layers: unknown 'all'; choices are: every, first"):
         POSITIONS.make("sinusoidal(layers='all')")

@@ -67,7 +67,7 @@ def test_hidden_is_as_wide_as_a_query_unless_set() -> None:
 def test_wrong_settings_are_named() -> None:
     with pytest.raises(ConfigError, match="additive: hidden must be at least 1, but is 0"):
         Additive(hidden=0)
-    with pytest.raises(ConfigError, match=r"score\.additive\.spelling: must be .*'split', 'joint'.*but is 'spit'"):
+    with pytest.raises(ConfigError, match=r"score\.additive\.spelling: unknown 'spit' \(did you mean 'split'"):
         SCORES.make("additive(spelling='spit')", "score")
 
 
