@@ -66,7 +66,6 @@ learning_rate = 0.003
 [training.schedule]
 name = "cosine"
 warmup = {warmup}
-steps = {steps}
 """
 GUIDE = """
 [training.guide]

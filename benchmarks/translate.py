@@ -132,7 +132,7 @@ def say(text: str) -> None:
 def trained(work: Path, data: Path, steps: int) -> Path:
     """The folder of a Transformer-Tiny that the quick recipe has trained so far that it translates."""
     sizes = ["subwords.size=8000", "model.decoder_layers=4"]
-    changes = [f"training.steps={steps}", f"training.schedule.steps={steps}", f"name=multi30k-{steps}"]
+    changes = [f"training.steps={steps}", f"name=multi30k-{steps}"]
     often = [f"training.validate_every={steps}", f"training.checkpoint_every={max(1, steps // 3)}"]
     folder = work / "runs" / f"multi30k-{steps}"
     if not (folder / "model.safetensors").exists():

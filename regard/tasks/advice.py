@@ -49,7 +49,6 @@ learning_rate = {rate}
 [training.schedule]
 name = "cosine"                # falls to 0 at the last step; with more steps it learns longer, and better
 warmup = {warmup}
-steps = {steps}
 {decoding}"""
 
 _BATCHES = """[batches]

@@ -11,6 +11,14 @@ SCHEDULES = Catalog("regard.training.schedules")
 class Schedule(ABC):
     """A learning-rate schedule: the share of the peak learning rate at every step."""
 
+    def over(self, steps: int | None) -> "Schedule":
+        """The schedule of a training of so many steps, None where their number is open."""
+        return self
+
+    def remark(self, steps: int | None) -> str | None:
+        """What is odd about this schedule in a training of so many steps, or None."""
+        return None
+
     @abstractmethod
     def share(self, step: int, scores: Sequence[float]) -> float:
         """The factor of the peak learning rate at a step, counted from 1.

@@ -1,5 +1,6 @@
 """Settings of the trainer: optimizer, learning-rate schedule, early stopping, checkpoints and so on."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
@@ -13,7 +14,10 @@ Chosen = Literal["best", "last"]
 
 @dataclass(frozen=True, kw_only=True)
 class TrainingSettings:
-    """Training ends at whichever of `steps`, `epochs` and `patience` comes first."""
+    """Training ends at whichever of `steps`, `epochs` and `patience` comes first.
+
+    A schedule that needs to know how many steps there are takes `steps`, unless it has a number of its own.
+    """
 
     seed: int = 1
     steps: int | None = 100_000
@@ -61,3 +65,13 @@ class TrainingSettings:
             raise ConfigError(f"training: clip must be more than 0, but is {self.clip}")
         if self.steps is self.epochs is self.patience is None:
             raise ConfigError("training: set at least one of steps, epochs and patience, or it would never end")
+        self.schedule.over(self.steps)
+
+    def rate(self, step: int, scores: Sequence[float]) -> float:
+        """The learning rate of a step, counted from 1, after validations with these scores."""
+        return float(self.optimizer.learning_rate * self.schedule.over(self.steps).share(step, scores))
+
+    def remarks(self) -> list[str]:
+        """What a person should know about settings that are allowed, but odd."""
+        remark = self.schedule.remark(self.steps)
+        return [remark] if remark else []

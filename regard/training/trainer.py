@@ -94,6 +94,8 @@ class Trainer:
         self.state = self._keeper.resume()
         self.folder.log.rewind(self.state.lines)
         self.progress.resumed(self.state.step)
+        for remark in self.settings.remarks():
+            self.progress.note(remark)
         with self._signals:
             try:
                 with closing(_generate(self.batches.walk(self.state.position))) as items:
@@ -138,7 +140,7 @@ class Trainer:
 
     def _step(self, epoch: int, group: list[Item]) -> None:
         step = self.state.step + 1
-        rate = self.settings.optimizer.learning_rate * self.settings.schedule.share(step, self.state.history.scores)
+        rate = self.settings.rate(step, self.state.history.scores)
         set_rate(self.optimizers, rate)
         torch.manual_seed(seed_of(self.settings.seed, step))
         sums, count = self._backward(group)

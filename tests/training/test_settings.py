@@ -16,6 +16,30 @@ def test_settings_are_written_and_read() -> None:
     assert TrainingSettings().schedule == InverseSquareRoot()
 
 
+def test_one_number_of_steps_is_enough() -> None:
+    once = from_dict({"steps": 20, "schedule": {"name": "cosine", "warmup": 4}}, TrainingSettings)
+    twice = from_dict({"steps": 20, "schedule": {"name": "cosine", "warmup": 4, "steps": 20}}, TrainingSettings)
+    assert once.schedule == Cosine(warmup=4)
+    assert [once.rate(step, []) for step in range(1, 30)] == [twice.rate(step, []) for step in range(1, 30)]
+    assert once.rate(4, []) == once.optimizer.learning_rate
+    assert from_dict(to_dict(once), TrainingSettings) == once
+    assert once.remarks() == twice.remarks() == []
+
+
+def test_a_number_of_its_own_is_followed_and_remarked_on() -> None:
+    settings = TrainingSettings(steps=50, schedule="cosine(steps=20)")
+    assert settings.rate(20, []) == settings.rate(50, []) == 0
+    assert settings.remarks() == [
+        "the learning rate is 0 from step 20 on, as training.schedule.steps says; "
+        "without that setting it falls over all 50 steps of the training"
+    ]
+
+
+def test_without_any_number_of_steps_a_cosine_is_refused() -> None:
+    with pytest.raises(ConfigError, match=r"cosine: must know how many steps .*; set training\.steps or"):
+        TrainingSettings(steps=None, epochs=3, schedule="cosine")
+
+
 def test_a_table_chooses_parts() -> None:
     table = {"optimizer": {"learning_rate": 0.1}, "schedule": {"name": "cosine", "steps": 5}}
     settings = from_dict(table, TrainingSettings, "training")

@@ -27,6 +27,7 @@ from regard.training.optimizers.adam import Adam
 from regard.training.optimizers.muon import Muon
 from regard.training.progress import Progress, StepReport
 from regard.training.schedules.constant import Constant
+from regard.training.schedules.cosine import Cosine
 from regard.training.schedules.plateau import Plateau
 from regard.training.state import seed_of
 from regard.training.trainer import DivergedError, Outcome, Trainer
@@ -363,6 +364,14 @@ def test_it_ends_with_patience(tmp_path: Path) -> None:
     rates = {entry["step"]: entry["learning_rate"] for entry in log_of(tmp_path) if entry["kind"] == "train"}
     assert rates[15] == 0.02
     assert rates[18] == 0.01
+
+
+def test_odd_settings_are_remarked_on(tmp_path: Path) -> None:
+    watcher = Watcher()
+    trainer(tmp_path, watcher, steps=6, schedule=Cosine(steps=3)).run()
+    assert [note for note in watcher.notes if "the learning rate is 0 from step 3 on" in note] == watcher.notes
+    assert len(watcher.notes) == 1
+    assert [report.learning_rate > 0 for report in watcher.reports] == [True, True, False, False, False, False]
 
 
 def test_it_ends_with_epochs(tmp_path: Path) -> None:

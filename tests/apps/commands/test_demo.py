@@ -13,7 +13,7 @@ from regard.data.dates import DateSettings
 from regard.tasks.run import read_run
 from tests.apps.running import Run
 
-SMALL = ("training.steps=4", "training.validate_every=4", "training.schedule.steps=4", "training.schedule.warmup=1")
+SMALL = ("training.steps=4", "training.validate_every=4", "training.schedule.warmup=1")
 
 
 @pytest.fixture(autouse=True)
@@ -61,5 +61,5 @@ def test_without_babel_one_sentence_says_how_to_get_it(run: Run, monkeypatch: py
 def test_the_settings_that_come_with_it_are_sound() -> None:
     file = Path(regard.apps.commands.demo.__file__).with_name("demo.toml")
     settings = read_run(file)
-    assert settings.training.steps == settings.training.schedule.steps
+    assert settings.training.schedule.steps is None
     assert settings.training.metric == "exact"
