@@ -1,4 +1,4 @@
-"""What is wrong with a corpus before anything is trained on it: each fault counted, with the lines where to look.
+"""Checks of a corpus before training: duplicates, leaks, copies and so on, counted, with the lines where they are.
 
 Memory stays small on large corpora: lines are remembered as 64-bit hashes, and the costly checks look at a sample.
 """
@@ -23,7 +23,7 @@ _SAMPLE = 200_000
 
 @dataclass
 class Finding:
-    """One kind of fault: how often, and the first places."""
+    """One kind of fault: its count and the first lines that have it."""
 
     what: str
     advice: str
@@ -31,7 +31,7 @@ class Finding:
     places: list[str] = field(default_factory=list)
 
     def add(self, place: str) -> None:
-        """One more."""
+        """Count one more."""
         self.count += 1
         if len(self.places) < _SHOWN:
             self.places.append(place)
@@ -43,14 +43,14 @@ class Finding:
 
 @dataclass(frozen=True)
 class Checkup:
-    """What the data is like, in a few sentences, and what is wrong with it."""
+    """Facts about the data, and the faults found in it."""
 
     facts: tuple[str, ...]
     findings: list[Finding]
 
 
 def check_corpus(train: Corpus, held_out: dict[str, Corpus]) -> Checkup:
-    """Duplicates, leaks into held-out sets, copies, odd lengths and lines in the wrong language."""
+    """Find duplicates, leaks into held-out sets, copies, odd lengths and lines in the wrong language."""
     counts = Counts()
     seen = _Seen(train.pairs(counts))
     duplicates = Finding("pairs occur once more", "harmless in small numbers; drop them if they are many")
@@ -150,7 +150,7 @@ def _wrong_language(sample: list[SentencePair]) -> list[Finding]:
 
 
 class _Trigrams:
-    """How likely three letters in a row are in one language, learned from its own side of the corpus."""
+    """A character trigram model of one language, learned from its side of the corpus."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._counts: Counter[str] = Counter()
@@ -159,7 +159,7 @@ class _Trigrams:
         self._total = math.log(sum(self._counts.values()) + 1.0)
 
     def mean(self, text: str) -> float:
-        """The mean log-probability of the text's trigrams; unseen ones count as half a sight."""
+        """The mean log-probability of the text's trigrams; unseen ones count as half an occurrence."""
         found = [math.log(self._counts.get(three, 0) + 0.5) - self._total for three in _threes(text)]
         return sum(found) / len(found) if found else 0.0
 

@@ -1,4 +1,4 @@
-"""Text to learn from, read line by line and checked on the way: a corpus is never held in memory.
+"""Corpora: training text, read and checked line by line; a corpus is never held in memory.
 
 | written as | sides | file |
 |---|---|---|
@@ -44,7 +44,7 @@ class Line(NamedTuple):
 
 @dataclass
 class Counts:
-    """What one pass over a corpus met: filled in while reading, final when the reading is over."""
+    """Counts of lines in one pass over a corpus; they are filled in while reading."""
 
     read: int = 0
     kept: int = 0
@@ -109,7 +109,7 @@ class Corpus:
         return (texts for _, texts in self._checked(counts or Counts()))
 
     def fingerprint(self) -> str:
-        """Changes exactly when the content of the files or the way they are read does."""
+        """A hash of the files' content and of how they are read."""
         how = [self.format, *self.keys, self.blanks, *(digest(file) for file in self.files)]
         return hashlib.sha256("\n".join(how).encode()).hexdigest()
 
@@ -164,7 +164,7 @@ def open_corpus(
 
 @dataclass(frozen=True)
 class Texts:
-    """The texts of some sides of a corpus as one sequence that can be gone through again, as subword training does."""
+    """The texts of some sides of a corpus as one iterable that can be read repeatedly, as tokenizer training does."""
 
     corpus: Corpus
     sides: tuple[int, ...] = (0, 1)

@@ -1,11 +1,11 @@
-"""Which token translates which, counted from pairs of sentences: t(y | x), by expectation and maximization (EM).
+"""Lexical translation probabilities t(y | x) of tokens, estimated from sentence pairs by EM (IBM model 1).
 
     expect: p(i | j) = t(y_j | x_i) · near(i, j) / ((1 + ε) Σ_i' t(y_j | x_i') · near(i', j))
     maximize: t(y | x) = Σ p of y with x / (α + Σ_y' Σ p of y' with x)
 
 near(i, j) = exp(-λ |i/S - j/T|) is a prior for the diagonal, Dyer et al., 2013, https://aclanthology.org/N13-1073; ε is
-for a y that no x made, and α is the doubt about an x that is rare. With λ = ε = α = 0 this is model 1 of Brown et al.,
-The Mathematics of Statistical Machine Translation, 1993, https://aclanthology.org/J93-2003.
+the weight of the null word, and α discounts rare x. With λ = ε = α = 0 this is model 1 of Brown et al., The
+Mathematics of Statistical Machine Translation, 1993, https://aclanthology.org/J93-2003.
 """
 
 import math
@@ -24,7 +24,7 @@ Ints = NDArray[np.int64]
 _CHUNK = 4_000_000
 """pairs of tokens that are counted at once"""
 _CANDIDATES = 200
-"""of each source token, so many target tokens that stand beside it most often are looked at"""
+"""how many target tokens are considered for each source token: those that co-occur with it most often"""
 
 
 class _Cells(NamedTuple):
@@ -39,7 +39,7 @@ class _Cells(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Model1:
-    """The counting of `pairs`, which are read once for each round, and twice before."""
+    """EM over `pairs`, which are read twice first and then once per round."""
 
     pairs: Sequence[TokenPair]
     target_size: int
@@ -51,13 +51,13 @@ class Model1:
     doubt: float = 0.0
     """α"""
     candidates: int | None = None
-    """of each x, so many y that stand beside it most often are looked at"""
+    """how many y are considered for each x: those that co-occur with it most often"""
     order: Literal["C", "F"] = "C"
-    """of the cells [target, source] of a pair, in which they are counted: it decides the last bit of a sum"""
+    """the order in which the cells [target, source] of a pair are summed, which decides the last bit"""
 
     @cached_property
     def shares(self) -> tuple[Ints, Floats]:
-        """The pairs of tokens that stand beside each other as x · target_size + y, in order, and their t(y | x)."""
+        """The co-occurring tokens as x · target_size + y, in order, and their t(y | x)."""
         keys, counts = self._beside
         share = self._maximized(keys, counts)
         for _ in range(self.rounds):
@@ -68,7 +68,7 @@ class Model1:
         return keys, share
 
     def best(self) -> Iterator[NDArray[np.bool_]]:
-        """Of each pair, [target, source]: where p(i | j) is as great as any of its j."""
+        """For each pair, [target, source]: True where p(i | j) is the maximum over i."""
         pairs = iter(self.pairs)
         for cells, place in self._placed:
             found = self._expected(cells, place, *self.shares)
@@ -110,7 +110,7 @@ class Model1:
 
     @cached_property
     def _beside(self) -> tuple[Ints, Floats]:
-        """All keys, and what a round counts of them while every t(y | x) is the same; candidates alone are kept."""
+        """The keys of all candidates, and their expected counts under a uniform t(y | x)."""
         keys: Ints = np.empty(0, dtype=np.int64)
         counts: Floats = np.empty(0)
         for cells in self._chunks():
@@ -125,7 +125,7 @@ class Model1:
 
     @property
     def _placed(self) -> Iterable[tuple[_Cells, Ints]]:
-        """The cells, and where each is among the keys; those of a short text are kept."""
+        """The cells, and the index of each among the keys; those of a short corpus are cached."""
         return self._kept or self._placing()
 
     @cached_property
@@ -162,7 +162,7 @@ def translations(
 ) -> list[NDArray[np.int64]]:
     """For each source token its `top` likeliest target tokens, the likeliest first; unseen tokens have none.
 
-    Target tokens that are named in `besides` are not listed. The source's `</s>` stands for no word in particular.
+    Target tokens named in `besides` are not listed. The source's `</s>` acts as the null word.
     """
     keys, share = Model1(pairs=pairs, target_size=target_size, rounds=rounds, candidates=_CANDIDATES).shares
     listed = ~np.isin(keys % target_size, besides)

@@ -1,9 +1,9 @@
-"""Links between the tokens of each pair, made from links between its words or characters, beside the encoded corpus.
+"""Alignment links between the tokens of each pair, made from links between words or characters, stored on disk.
 
-The file of links has a line for each line of the corpus, in the Pharaoh format of `links.py`; a blank one links
-nothing. Every token of a word is linked with every token of the words that it is linked with, as in Garg et al.,
-2019, https://arxiv.org/abs/1909.02074. Like the store of a corpus, this one is reused while what it was made from is
-unchanged, and pair i is read from disk when it is asked for.
+The file of links has a line for each line of the corpus, in the Pharaoh format of `links.py`; a blank one has no links.
+Every token of a word is linked with every token of the words that it is linked with, as in Garg et al., 2019,
+https://arxiv.org/abs/1909.02074. Like the store of a corpus, this one is reused while its inputs are unchanged, and
+pair i is read from disk on demand.
 """
 
 from collections.abc import Iterator
@@ -29,7 +29,7 @@ _NAME, _DTYPE, _LINES = "links", "<u4", 8_192
 
 @dataclass(frozen=True)
 class LinkStore:
-    """`links[i]` are the (target token, source token) that are linked in pair i, in order."""
+    """`links[i]` are the links of pair i as (target token, source token), in order."""
 
     rows: Tokens
 
@@ -44,10 +44,10 @@ class LinkStore:
 def build_links(
     folder: str | Path, links: str | Path, corpus: Corpus, subwords: SubwordPair, unit: LinkUnit = "word"
 ) -> LinkStore:
-    """The token links of a corpus in `folder`: opened if they are there and still true, otherwise made anew."""
+    """Open the token links of a corpus in `folder` if they are up to date; otherwise build them."""
     folder, links = Path(folder), Path(links)
     made_from = ["links", digest(links), unit, corpus.fingerprint(), subwords.fingerprint]
-    with suppress(RegardError):  # absent or damaged: it is made again below
+    with suppress(RegardError):  # missing or damaged: it is rebuilt below
         if read_key(folder)["made_from"] == made_from:
             return _open(folder)
     replace_folder(folder, lambda place: _write(place, links, corpus, subwords, unit, made_from))
@@ -74,7 +74,7 @@ def _write(
 def token_links(
     links: Path, corpus: Corpus, subwords: SubwordPair, unit: LinkUnit = "word"
 ) -> Iterator[list[tuple[int, int]]]:
-    """The (target token, source token) that are linked in each pair that a corpus keeps."""
+    """The links of each pair that a corpus keeps, as (target token, source token)."""
     counts = Counts()
     lines = enumerate(read_lines(links), start=1)
     seen = 0
@@ -111,7 +111,7 @@ def _linked(line: str, pair: SentencePair, subwords: SubwordPair, unit: LinkUnit
 
 
 def _tokens_of_units(text: str, subwords: Subwords, unit: LinkUnit) -> list[list[int]]:
-    """The numbers of the tokens that each word or character of a text became."""
+    """The indices of the tokens of each word or character of a text."""
     pieces = subwords.encode_with_offsets(text)
     units: list[list[int]] = [[] for _ in (words(text) if unit == "word" else text)]
     for at, piece in enumerate(pieces):

@@ -1,4 +1,4 @@
-"""Word alignments as values: links between source and target words, and how they are written.
+"""Word alignments: links between source and target words, and the Pharaoh format.
 
 The Pharaoh format has a line for each sentence pair and `source-target` for each link, words counted from 0:
 `0-0 1-2 2-1`. `1?2` is a link that is possible but not sure (Och and Ney, 2003, Computational Linguistics 29:1).
@@ -20,7 +20,7 @@ LinkPoint = tuple[int, int]
 
 
 class Link(NamedTuple):
-    """A source word and a target word that belong together, by their numbers from 0, and how sure that is."""
+    """An alignment link: the indices (from 0) of a source word and a target word, and its confidence."""
 
     source: int
     target: int
@@ -28,7 +28,7 @@ class Link(NamedTuple):
 
     @property
     def point(self) -> LinkPoint:
-        """The two words alone."""
+        """The link without its confidence."""
         return self.source, self.target
 
 
@@ -39,7 +39,7 @@ _Sizes = Sequence[tuple[int, int]]
 
 @dataclass(frozen=True)
 class Gold:
-    """What people linked in one sentence pair; sure links are possible ones too."""
+    """The gold alignment of one sentence pair; sure links are possible links too."""
 
     sure: frozenset[LinkPoint]
     possible: frozenset[LinkPoint]
@@ -70,7 +70,7 @@ def parse_links(line: str, where: str = "links") -> Links:
 
 
 def read_gold(path: str | Path, sizes: _Sizes | None = None) -> list[Gold]:
-    """The links of each line; where the sizes of the sentence pairs are given, they must fit these."""
+    """Read the links of each line; if the sizes of the sentence pairs are given, the links must fit them."""
     read = []
     for number, line in enumerate(read_lines(path), start=1):
         gold = parse_gold(line, f"{path}, line {number}")

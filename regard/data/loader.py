@@ -1,4 +1,4 @@
-"""From positions to tensors: the store, the plan and the drawn segmentations put together."""
+"""The data loader: batches as tensors, from the store, the batch plan and subword regularization."""
 
 from collections.abc import Iterator
 from contextlib import closing
@@ -16,11 +16,11 @@ from regard.data.subwords.resegment import Resegment
 
 @dataclass(frozen=True)
 class Loader:
-    """The batch at any position; the same one every time it is asked for.
+    """Deterministic access to the batch at any position.
 
-    With `resegment`, one for each side or None, sentences are cut anew in every epoch. A new cut is longer than the
-    stored one, so that a batch may then exceed its token budget by a little. `links` name tokens of the stored cut, and
-    so they do not go with new ones.
+    With `resegment`, one per side or None, sentences get a new segmentation in every epoch (subword regularization). It
+    is longer than the stored one, so that a batch may exceed its token budget by a little. `links` refer to the stored
+    segmentation, and so they exclude `resegment`.
     """
 
     store: Store

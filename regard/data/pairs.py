@@ -1,4 +1,4 @@
-"""Sentences side by side in tensors: the one shape in which text reaches a model."""
+"""Batches of sentence pairs as padded tensors."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,11 +17,11 @@ Ids = NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Batch:
-    """Translation pairs, padded with 0 on the right.
+    """A batch of translation pairs, padded with 0 on the right.
 
-    The source ends in `</s>`. What the decoder reads, `target_in`, is the target after `<s>`; what it must say,
-    `target_out`, is the target followed by `</s>`: the same positions, one step on. `count` is that of real targets.
-    `links`, where there are any to learn from, are (pair, target token, source token), each counted from 0.
+    The source ends in `</s>`. The decoder reads `target_in`, the target after `<s>` (teacher forcing), and predicts
+    `target_out`, the target followed by `</s>`. `count` is the number of target tokens without padding. `links`, for
+    guided attention, are (pair, target token, source token), each counted from 0.
     """
 
     source: Int64[Tensor, "batch source"]
@@ -38,7 +38,7 @@ class Batch:
 
     @property
     def size(self) -> int:
-        """Target tokens, the padding counted."""
+        """The number of target tokens, padding included."""
         return self.target_out.numel()
 
     def to(self, device: torch.device | str) -> "Batch":
@@ -72,7 +72,7 @@ class Batch:
 
 
 def collate(sources: Sequence[Ids], targets: Sequence[Ids], links: Sequence[Ids] | None = None) -> Batch:
-    """A batch from ids that each end in `</s>`, as a store holds them; links are (target token, source token)."""
+    """Make a batch from ids that end in `</s>`, as a store holds them; links are (target token, source token)."""
     source, source_lengths = pad(sources)
     target_out, target_lengths = pad(targets)
     target_in = torch.roll(target_out, 1, dims=1)
@@ -83,7 +83,7 @@ def collate(sources: Sequence[Ids], targets: Sequence[Ids], links: Sequence[Ids]
 
 
 def pad(rows: Sequence[Ids]) -> tuple[Int64[Tensor, "batch length"], Int64[Tensor, "batch"]]:
-    """Rows of ids as one tensor, padded with 0 on the right, and their lengths."""
+    """Pad rows of ids with 0 on the right to one tensor; returns it and the lengths."""
     lengths = [len(row) for row in rows]
     padded = np.full((len(rows), max(lengths)), PAD, dtype=np.int64)
     for at, row in enumerate(rows):

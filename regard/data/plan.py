@@ -1,9 +1,9 @@
-"""Batches by token budget: sentences of like length together, in an order that (seed, epoch) alone decides.
+"""Batching by token budget: sentences of similar length together, in an order that (seed, epoch) alone decides.
 
 Each epoch: shuffle the pairs, sort pools of them by length, cut the pools into batches that fit the budget, shuffle
-the batches. Sorting keeps both sides alike (see `_bands`), since padding on either is work for nothing. Nothing is
-carried over from one epoch or batch to the next, so that any position is reached at once and a resumed run goes on
-exactly as an uninterrupted one.
+the batches. Sorting keeps both sides similar (see `_bands`), since padding on either is wasted work. Nothing is
+carried over from one epoch or batch to the next: the order is deterministic, any position is reached at once, and a
+resumed run goes on exactly as an uninterrupted one.
 """
 
 from collections.abc import Iterator
@@ -21,13 +21,13 @@ Lengths = NDArray[np.int32]
 
 @dataclass(frozen=True, kw_only=True, order=True)
 class BatchPosition:
-    """A place in the endless sequence of batches, all that a checkpoint must keep of it."""
+    """A position in the data, which a checkpoint keeps: the epoch and the index of the batch in it."""
 
     epoch: int = 0
     index: int = 0
 
     def next(self, count: int) -> "BatchPosition":
-        """The place after this one, in an epoch of `count` batches."""
+        """The position after this one, in an epoch of `count` batches."""
         if self.index + 1 < count:
             return BatchPosition(epoch=self.epoch, index=self.index + 1)
         return BatchPosition(epoch=self.epoch + 1)
@@ -35,11 +35,11 @@ class BatchPosition:
 
 @dataclass(frozen=True, kw_only=True)
 class BatchSettings:
-    """How large a batch is: `tokens` bounds rows times longest row, padding included, of the counted side.
+    """Batch size: `tokens` bounds rows times longest row, padding included, of the counted side.
 
-    `both` holds each of the two sides to the budget. Pairs with a side longer than `longest` tokens are left out and
+    `both` applies the budget to each of the two sides. Pairs with a side longer than `longest` tokens are skipped and
     counted; so are pairs that no batch can hold. `pool` is how many pairs are sorted at a time: more means less
-    padding, fewer means more variety in who shares a batch with whom.
+    padding, fewer means more random batches.
     """
 
     tokens: int = 4_096
@@ -78,7 +78,7 @@ class Plan:
 
 
 class BatchPlan:
-    """Which pairs go together, from their lengths alone (`</s>` counted)."""
+    """Groups pairs into batches by their lengths (`</s>` included)."""
 
     def __init__(self, source: Lengths, target: Lengths, settings: BatchSettings) -> None:
         if len(source) != len(target):
@@ -101,7 +101,7 @@ class BatchPlan:
         return len(self._usable)
 
     def report(self) -> str:
-        """How many pairs are left out, and why, as a sentence; empty if none is."""
+        """A sentence on how many pairs are skipped and why; empty if none."""
         notes = []
         if self.too_long:
             notes.append(f"{self.too_long:,} pairs are longer than longest = {self.settings.longest:,} tokens")
@@ -110,7 +110,7 @@ class BatchPlan:
         return "; ".join(notes)
 
     def plan(self, epoch: int) -> Plan:
-        """The batches of an epoch; the latest plan is kept, since the next call will ask for it again."""
+        """The batches of an epoch; the latest plan is cached."""
         if self._latest is None or self._latest[0] != epoch:
             self._latest = None
             self._latest = (epoch, self._make(epoch))
@@ -153,7 +153,7 @@ class BatchPlan:
     def _keys(self, pool: NDArray[np.int32]) -> NDArray[np.int64]:
         """Sort by the band of the counted length, then by the other side's length, then by the counted one.
 
-        The latter two go up and down in turn, so that neighbors across a border are alike. Equal pairs keep their
+        The latter two go up and down in turn, so that neighbors across a border are similar. Equal pairs keep their
         shuffled order.
         """
         other = self._target if self.settings.counted == "source" else self._source
@@ -164,10 +164,10 @@ class BatchPlan:
         return (band * wide + np.where(band % 2 == 0, second, wide - 1 - second)) * high + inner
 
     def _bands(self, cost: NDArray[np.int64]) -> NDArray[np.int64]:
-        """A number for each length: like lengths share a band, in which batches differ by the other side.
+        """A band for each length: similar lengths share a band, in which batches differ by the other side.
 
-        Narrow bands pad the counted side little and the other one much, wide bands the reverse. About as many batches
-        in a band as there are bands balances the two; a band wider than a tenth is closed when it has a third of that.
+        Narrow bands mean little padding of the counted side and much of the other, wide bands the reverse. About as
+        many batches per band as there are bands balances the two; a band wider than a tenth closes at a third of that.
         """
         tokens = np.bincount(cost) * np.arange(int(cost.max()) + 1)
         full = np.sqrt(tokens.sum() * self.settings.tokens)
@@ -181,7 +181,7 @@ class BatchPlan:
         return bands
 
     def _cut(self, cost: Lengths) -> list[int]:
-        """Where batches begin: each takes as many pairs as fit."""
+        """The starts of batches: each takes as many pairs as fit."""
         budget, starts, start = self.settings.tokens, [], 0
         most = self.settings.sentences or budget
         rows = np.arange(1, min(most, len(cost), budget) + 1)

@@ -1,4 +1,4 @@
-"""The next items, made in a background thread while the present one is used."""
+"""Prefetching: a background thread makes the next items while the current one is used."""
 
 import queue
 import threading
@@ -19,10 +19,10 @@ class _Ended:
 
 
 class Prefetch(Generic[_Item]):
-    """An iterator that stays up to `depth` items ahead of its reader, in the order of what it reads from.
+    """An iterator that prefetches up to `depth` items, in order.
 
-    An error of the maker is raised where the reader would have got the item. `close` (or leaving the `with` block)
-    ends the thread, also while it waits for room; what was made ahead is dropped.
+    An error of the thread is raised where the reader would have got the item. `close` (or leaving the `with` block)
+    ends the thread, also while it waits for room; prefetched items are dropped.
     """
 
     def __init__(self, items: Iterable[_Item], depth: int = 2) -> None:
@@ -54,10 +54,10 @@ class Prefetch(Generic[_Item]):
         self.close()
 
     def close(self) -> None:
-        """End the thread and drop what it made; closing twice does no harm."""
+        """End the thread and drop its items; closing twice does no harm."""
         self._stop.set()
         while self._thread.is_alive():
-            # The maker may be waiting for room: take items away until it has noticed.
+            # The thread may be waiting for room: take items away until it has noticed.
             try:
                 self._ready.get_nowait()
             except queue.Empty:

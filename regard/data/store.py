@@ -1,10 +1,9 @@
-"""The corpus as numbers, encoded once and read from disk in any order.
+"""The tokenized corpus, encoded once and read from disk in any order.
 
 A folder holds, for each side, the tokens of all sentences one after the other and the offset at which each begins;
-every sentence ends in `</s>`. Offsets are mapped into memory and tokens are read where they are asked for, so that
-opening a store costs nothing and a corpus of any size is read in little memory. `store.json` is the key to it: what
-the store was made from, and how large each file must be. A store is reused while what it was made from is unchanged,
-and made again otherwise.
+every sentence ends in `</s>`. Offsets are memory-mapped and tokens are read on demand, so that opening a store costs
+nothing and a corpus of any size needs little memory. `store.json` holds the hashes of the inputs and the size of each
+file. A store is reused while its inputs are unchanged, and rebuilt otherwise.
 """
 
 import hashlib
@@ -35,10 +34,10 @@ _LINES = 8_192
 
 
 class Flat:
-    """All tokens of one side as one long row on disk: `flat[a:b]` reads those alone, `len(flat)` counts them.
+    """All tokens of one side as one long row on disk: `flat[a:b]` reads a slice, `len(flat)` counts them.
 
-    A memory map would do the same, but the kernel maps up to 2 MB around each place that is touched: reading sentences
-    at random would soon make the whole file count as this program's memory.
+    A memory map would do the same, but the kernel maps up to 2 MB around each place that is touched: reading random
+    sentences would soon make the whole file count as this process's memory.
     """
 
     def __init__(self, path: Path, dtype: str) -> None:
@@ -103,7 +102,7 @@ class Store:
         return tuple(side[index] for side in self.sides)
 
     def verify(self) -> None:
-        """Read everything and compare it with the hashes taken while writing; an error names the damaged file."""
+        """Compare every file with the hash taken while writing; an error names the damaged file."""
         for name, expected in read_key(self.folder)["files"].items():
             with (self.folder / name).open("rb") as file:
                 if hashlib.file_digest(file, "sha256").hexdigest() != expected["sha256"]:
@@ -113,7 +112,7 @@ class Store:
 
 
 def open_store(folder: str | Path) -> Store:
-    """A store that was built before; a file that is missing or of the wrong size is an error that names it."""
+    """Open an existing store; an error names a file that is missing or of the wrong size."""
     folder = Path(folder)
     key = whole_key(folder)
     sides = tuple(Tokens(folder, f"side{at}", dtype) for at, dtype in enumerate(key["dtypes"]))
@@ -121,7 +120,7 @@ def open_store(folder: str | Path) -> Store:
 
 
 def whole_key(folder: Path) -> dict[str, Any]:
-    """What a store says of itself, once every file has been found to be as large as it was written."""
+    """Read `store.json`, and check the size of every file."""
     key = read_key(folder)
     for name, expected in key["files"].items():
         found = (folder / name).stat().st_size if (folder / name).is_file() else 0
@@ -133,13 +132,13 @@ def whole_key(folder: Path) -> dict[str, Any]:
 
 
 def build_store(folder: str | Path, corpus: Corpus, subwords: SubwordPair | Subwords) -> Store:
-    """The store of a corpus in `folder`: opened if it is there, whole and still true, otherwise encoded anew."""
+    """Open the store of a corpus in `folder` if it is complete and up to date; otherwise encode the corpus."""
     vocabularies = (subwords,) if isinstance(subwords, Subwords) else (subwords.source, subwords.target)
     if len(vocabularies) != corpus.sides:
         raise ConfigError(f"{corpus.files[0]}: {corpus.sides} sides of text, but {len(vocabularies)} vocabularies")
     folder = Path(folder)
     made_from = [_VERSION, corpus.fingerprint(), *(vocabulary.fingerprint for vocabulary in vocabularies)]
-    with suppress(RegardError):  # absent or damaged: it is made again below
+    with suppress(RegardError):  # missing or damaged: it is rebuilt below
         if read_key(folder)["made_from"] == made_from:
             return open_store(folder)
     replace_folder(folder, lambda place: _write(place, corpus, vocabularies, made_from))
@@ -147,7 +146,7 @@ def build_store(folder: str | Path, corpus: Corpus, subwords: SubwordPair | Subw
 
 
 def replace_folder(folder: Path, write: Callable[[Path], None]) -> None:
-    """A folder that `write` fills and that takes its place once it is complete; only a store may be there before."""
+    """Let `write` fill a temporary folder that then replaces `folder`; only a store may be replaced."""
     _refuse_other_content(folder)
     temporary = temporary_beside(folder.resolve())
     try:
@@ -167,7 +166,7 @@ def replace_folder(folder: Path, write: Callable[[Path], None]) -> None:
 
 
 def _refuse_other_content(folder: Path) -> None:
-    """What is replaced is deleted, so it must be a store: anything else there is somebody's work."""
+    """Raise an error if the folder, which is to be deleted, holds anything but a store."""
     if folder.exists() and not (folder / _KEY).is_file() and not (folder.is_dir() and not any(folder.iterdir())):
         raise RegardError(f"{folder}: holds something that is not a store of encoded text; name another folder")
 
@@ -190,7 +189,7 @@ def _write(folder: Path, corpus: Corpus, vocabularies: Sequence[Subwords], made_
 
 
 def write_key(folder: Path, made_from: list[Any], files: dict[str, Any], **facts: Any) -> None:
-    """What makes a folder a store: what it was made from, and how large each file must be."""
+    """Write `store.json`: the hashes of the inputs and the size of each file."""
     with (folder / _KEY).open("wb") as file:
         file.write(
             json.dumps({"version": _VERSION, "made_from": made_from, "files": files, **facts}, indent=2).encode()
@@ -211,14 +210,14 @@ class RowWriter:
         self._append("offsets", np.zeros(1, "<i8"))
 
     def write(self, rows: Sequence[Sequence[int]]) -> None:
-        """Some more rows."""
+        """Append rows."""
         ends = self._end + np.cumsum([len(row) for row in rows], dtype="<i8")
         total, self._end = int(ends[-1]) - self._end, int(ends[-1])
         self._append("tokens", np.fromiter(chain.from_iterable(rows), self.dtype, count=total))
         self._append("offsets", ends)
 
     def finish(self) -> dict[str, dict[str, Any]]:
-        """The size and the hash of each file, by its name."""
+        """Flush the files; returns the size and the hash of each."""
         facts = {}
         for kind, file in self._files.items():
             facts[Path(file.name).name] = {"bytes": file.tell(), "sha256": self._hashes[kind].hexdigest()}
@@ -237,7 +236,7 @@ def _sync(file: BinaryIO | Any) -> None:
 
 
 def read_key(folder: Path) -> dict[str, Any]:
-    """What a store says of itself."""
+    """Read `store.json`."""
     try:
         key: dict[str, Any] = json.loads(read_bytes(folder / _KEY))
         if key["version"] == _VERSION:

@@ -1,8 +1,8 @@
-"""Language-model batches: running text in parallel streams, so that a model can carry its state from window to window.
+"""Language-model batches: windows of a text that runs in parallel streams.
 
 The text is cut into `rows` pieces of equal length, one below the other; window k holds columns k·length onwards. Each
-token of the text is predicted exactly once an epoch, from the token before it (the first one from `</s>`); the last
-piece is filled up with padding. Any window is reached at once.
+token of the text is predicted exactly once per epoch, from the tokens before it (the first one from `</s>`); padding
+fills up the last piece. Any window is reached at once.
 """
 
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ from regard.data.subwords.tokenizer import EOS, PAD
 
 @dataclass(frozen=True, kw_only=True)
 class StreamSettings:
-    """How many streams run side by side, and how much of each is read at a time."""
+    """Batch size of a language model: the number of parallel streams (rows) and the tokens per row."""
 
     rows: int = 32
     length: int = 128
@@ -34,7 +34,7 @@ class StreamSettings:
 
 @dataclass(frozen=True)
 class TextWindow:
-    """Some columns of the streams: `target` is `input` one token on; `count` is that of real targets."""
+    """A batch of a language model: `target` is `input` shifted by one token; `count` excludes padding."""
 
     input: Int64[Tensor, "batch length"]
     target: Int64[Tensor, "batch length"]
@@ -47,11 +47,11 @@ class TextWindow:
 
     @property
     def size(self) -> int:
-        """Targets, the padding counted."""
+        """The number of targets, padding included."""
         return self.target.numel()
 
     def shares(self, count: int) -> list["TextWindow"]:
-        """At most `count` windows with about as many tokens each; rows that hold padding alone are left out."""
+        """At most `count` windows with about as many tokens each; rows of padding alone are dropped."""
         filled = (self.target != PAD).sum(1)
         return [self._share(rows) for rows in even_rows(filled, count) if filled[rows].any()]
 
@@ -70,7 +70,7 @@ class Text(Protocol):
 
 
 class Streams:
-    """The windows of a text, read from it when they are asked for."""
+    """The windows of a text, read on demand."""
 
     def __init__(self, text: Text, settings: StreamSettings) -> None:
         if not len(text):

@@ -1,9 +1,9 @@
-"""One layer: a mixer, attention to a source if there is one, a feed-forward; each a branch beside the identity.
+"""One Transformer layer: a mixer, cross-attention if there is a source, and a feed-forward, each with a residual.
 
     x ← join(x, mixer);  x ← join(x, cross(·, source));  x ← join(x, feed)
 
-What they are made of are values: `mixer` an `Attention` or one of `mixers/`, `feed` one of `feeds/`; how they are
-joined with the residual stream is a `Residual`.
+The parts are values: `mixer` is an `Attention` or one of `mixers/`, `feed` one of `feeds/`, and a `Residual` says how
+they join the residual stream.
 """
 
 from typing import Any
@@ -21,9 +21,9 @@ from regard.layers.residual import Residual, Skip
 
 
 class Block(nn.Module):
-    """A layer whose branches keep the width, save the last, which may change it to `output_width`.
+    """A Transformer layer. Its branches keep the width, except the last, which may change it to `output_width`.
 
-    The mixer's weights and norm are called by the name of its file, and `self_attention` where it is an `Attention`.
+    The mixer's weights and norm are named after the mixer's file, or `self_attention` where it is an `Attention`.
     """
 
     self_attention: MultiHead
@@ -55,13 +55,13 @@ class Block(nn.Module):
 
     @property
     def mixer(self) -> Mixing:
-        """What lets positions see each other."""
+        """The branch that mixes positions."""
         mixer: Mixing = getattr(self, self._mixer)
         return mixer
 
     @property
     def feed(self) -> nn.Module:
-        """What works at each position by itself."""
+        """The feed-forward branch, which works on each position by itself."""
         branch: nn.Module = self.feedforward
         return branch
 
@@ -76,8 +76,8 @@ class Block(nn.Module):
     ) -> Float[Tensor, "batch length output_width"]:
         """The layer over whole sequences.
 
-        `keep` narrows what the mixer may see and `source_keep` what may be seen of the source: padding, most often,
-        but also a graph's edges. `at` says where the positions stand, 0, 1, 2, … unless given.
+        `keep` masks the mixer's inputs and `source_keep` the source: most often a padding mask, but also a graph's
+        edges. `at` are the position indices, by default 0, 1, 2, …
         """
         x = self._leave(self._mixer, x, self.mixer(self._enter(self._mixer, x), keep=keep, at=at))
         if self.cross is not None and source is not None:
@@ -91,7 +91,7 @@ class Block(nn.Module):
         source: Memory | None = None,
         sentences: int = 1,
     ) -> tuple[Float[Tensor, "rows length output_width"], MixerState]:
-        """The next positions. The source holds `sentences`, and as many neighboring rows as fit share each."""
+        """The next positions. The source holds `sentences`, each shared by neighboring rows (hypotheses)."""
         change, memory = self.mixer.advance(self._enter(self._mixer, x), memory)
         x = self._leave(self._mixer, x, change)
         if self.cross is not None and source is not None:
@@ -99,7 +99,7 @@ class Block(nn.Module):
         return self._feed(x), memory
 
     def _read(self, x: Tensor, source: Memory, sentences: int) -> Tensor:
-        """The rows of a sentence are so many queries to its one memory, which therefore need not be copied."""
+        """Cross-attention; the rows of a sentence query its one memory together, so that it is not copied."""
         if self.cross is None:
             return x
         return self.cross.read(x.reshape(sentences, -1, x.shape[-1]), source).reshape(x.shape)

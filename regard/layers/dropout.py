@@ -1,12 +1,12 @@
-"""Leave numbers out at random in training, so that no unit relies on another.
+"""Dropout: set numbers to zero at random in training, so that no unit relies on another.
 
     y = x · m / (1 - p),  m = 0 with probability p, else 1
 
-Srivastava et al., 2014, https://jmlr.org/papers/v15/srivastava14a.html. All layers drop through this one module.
+Srivastava et al., 2014, https://jmlr.org/papers/v15/srivastava14a.html. All layers use this one module.
 
-On a processor, drawing one random number for each element takes longer than many a matrix product. There a random
-byte decides for each element, eight of them from one draw of NumPy's SFC64, which torch's generator seeds; p is then
-rounded to a 256th, and the division is by what is really kept. `FAST = False` goes back to torch's own dropout.
+On a CPU, drawing one random number per element takes longer than many a matrix product. There one random byte decides
+per element, eight of them from one draw of NumPy's SFC64, which torch's generator seeds; p is then rounded to a 256th,
+and the division uses the rounded value. `FAST = False` goes back to torch's own dropout.
 """
 
 import threading
@@ -27,7 +27,7 @@ _own = threading.local()
 
 
 class Dropout(nn.Module):
-    """Drops each number with probability `share` while training; otherwise lets everything pass."""
+    """Sets each number to zero with probability `share` in training; the identity otherwise."""
 
     def __init__(self, share: float = 0.0) -> None:
         super().__init__()
@@ -35,7 +35,7 @@ class Dropout(nn.Module):
         self.share = share
 
     def forward(self, x: Tensor) -> Tensor:
-        """What is left, scaled so that its expectation is x."""
+        """x after dropout, scaled so that its expectation is x."""
         if not self.training or not self.share:
             return x
         if self.by_bytes and x.device.type == "cpu":
@@ -45,16 +45,16 @@ class Dropout(nn.Module):
 
     @property
     def by_bytes(self) -> bool:
-        """Whether random bytes decide on a processor, rather than torch's own dropout."""
+        """Whether random bytes are used on a CPU, rather than torch's own dropout."""
         return FAST and 0 < round(self.share * _LEVELS) < _LEVELS
 
     def extra_repr(self) -> str:
-        """What the module's print shows."""
+        """The settings in the module's repr."""
         return f"share={self.share}"
 
 
 class _DropByBytes(torch.autograd.Function):
-    """y = x · kept · 256 / (256 - dropped); what was kept is remembered in one byte an element."""
+    """y = x · kept · 256 / (256 - dropped); the mask `kept` takes one byte per element."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, dropped: int) -> Tensor:
@@ -71,7 +71,7 @@ class _DropByBytes(torch.autograd.Function):
 
 @contextmanager
 def drawing(*seed: int) -> Iterator[None]:
-    """Inside, this thread's dropout on a processor depends on the seed alone, whatever other threads draw."""
+    """Inside, this thread's dropout on a CPU is deterministic: it depends on the seed alone."""
     _own.bits = np.random.SFC64(seed)
     try:
         yield
@@ -80,13 +80,13 @@ def drawing(*seed: int) -> Iterator[None]:
 
 
 def random_bytes(count: int) -> Tensor:
-    """So many random bytes; the same ones after the same `torch.manual_seed`, or within the same `drawing`."""
+    """Random bytes; deterministic after the same `torch.manual_seed`, or within the same `drawing`."""
     bits = getattr(_own, "bits", None) or np.random.SFC64(int(torch.randint(2**62, ())))
     words = bits.random_raw(-(-count // 8))
     return torch.from_numpy(words.view(np.uint8))[:count]
 
 
 def check_share(name: str, share: float) -> None:
-    """A share of something that is left out is at least 0 and below 1."""
+    """Raise a ConfigError unless the probability is at least 0 and below 1."""
     if not 0 <= share < 1:
         raise ConfigError(f"{name} must be at least 0 and below 1, but is {share}")

@@ -1,4 +1,4 @@
-"""x_t = scale · E[token_t], joined with the position t where positions act at the model's input
+"""Token embedding: x_t = scale · E[token_t], joined with the position t where positions act at the model's input.
 
 Vaswani et al., 2017, scale by √width, https://arxiv.org/abs/1706.03762
 """
@@ -14,11 +14,11 @@ from regard.base.errors import ConfigError, check_at_least
 from regard.layers.dropout import Dropout
 
 PADDING = 0
-"""the token that fills up a batch; its vector is zero and is not learned"""
+"""the id of the padding token; its embedding is zero and is not learned"""
 
 
 class Embedding(nn.Module):
-    """A vector for each token, [vocabulary, width], scaled, placed and dropped."""
+    """The embedding table, [vocabulary, width], with scale, positions and dropout."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class Embedding(nn.Module):
         self.dropout = Dropout(dropout)
 
     def forward(self, tokens: Int[Tensor, "batch length"], first: int = 0) -> Float[Tensor, "batch length width"]:
-        """The vectors of the tokens, the first of which stands at position `first`."""
+        """The embeddings of tokens, the first of which stands at position `first`."""
         x = self.table(tokens)
         x = x if self.scale == 1 else x * self.scale
         if type(self.positions).place is not Position.place:
@@ -54,7 +54,7 @@ class Embedding(nn.Module):
 
 
 def split_positions(spec: Any, where: str = "positions") -> tuple[Position | None, Position | None]:
-    """The positions as they act at the model's input, and as they act inside each layer; at least one is None."""
+    """The positions that act at the model's input, and those that act inside each layer; at least one is None."""
     positions: Position | None = POSITIONS.make(spec, where)
     if isinstance(positions, PositionVectors) and positions.layers == "first":
         return positions, None
@@ -62,7 +62,7 @@ def split_positions(spec: Any, where: str = "positions") -> tuple[Position | Non
 
 
 def tie(output: nn.Linear, embedding: Embedding, where: str = "tie") -> None:
-    """Let the output be computed with the embedding's own matrix; `where` is the setting that asks for it.
+    """Weight tying: let the output use the embedding's matrix; `where` is the setting that asks for it.
 
     Press and Wolf, 2017, https://arxiv.org/abs/1608.05859
     """

@@ -1,6 +1,6 @@
-"""A feed is the branch of a layer that works at each position by itself; one file each in `feeds/`.
+"""A feed is the feed-forward branch of a layer, which works on each position by itself; one file each in `feeds/`.
 
-Feed(…) is a value: what the branch is made of. `build` makes the module, which maps [*batch, width] to
+Feed(…) is a value: the branch's settings. `build` makes the module, which maps [*batch, width] to
 [*batch, output_width].
 """
 
@@ -19,15 +19,15 @@ FEEDS = Catalog("regard.layers.feeds")
 
 
 class Feed(ABC):
-    """What a feed-forward branch is made of."""
+    """Settings of a feed-forward branch."""
 
     @abstractmethod
     def build(self, width: int, output_width: int | None = None) -> nn.Module:
-        """The branch for inputs of `width`; its outputs have the same width unless `output_width` is given."""
+        """Build the branch for inputs of `width`; outputs have the same width unless `output_width` is given."""
 
     @abstractmethod
     def filled(self, **defaults: Any) -> Self:
-        """The same with hidden, activation and dropout as given, where the feed leaves them open."""
+        """A copy with the given defaults for hidden, activation and dropout, where the feed leaves them open."""
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,11 @@ class HiddenFeed(Feed):
     """A feed with one hidden layer."""
 
     hidden: int | None = None
-    """the width of the hidden layer; that of the model's `feedforward`, or else four times the input's, unless set"""
+    """the width of the hidden layer; by default the model's `feedforward`, or else four times the input's"""
     activation: Activation | None = None
-    """that of the model unless set"""
+    """by default the model's"""
     dropout: float | None = None
-    """of the hidden layer; the model's `feedforward_dropout` unless set"""
+    """applies to the hidden layer; by default the model's `feedforward_dropout`"""
 
     def __post_init__(self) -> None:
         where = type(self).__name__.lower()

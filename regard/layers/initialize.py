@@ -1,9 +1,9 @@
-"""The weights that a model starts from.
+"""Weight initialization.
 
 `xavier`: uniform in ±√(6 / (in + out)), so that the variance of signals and gradients is kept from layer to layer.
 Glorot and Bengio, 2010, https://proceedings.mlr.press/v9/glorot10a.html
 `shrink`: for very deep models; see `regard.layers.residual`.
-`normal`: N(0, std²), with the maps that end a residual branch divided by √branches, as in GPT-2. Radford et al., 2019.
+`normal`: N(0, std²), with the last layer of a residual branch divided by √branches, as in GPT-2. Radford et al., 2019.
 """
 
 import torch
@@ -13,7 +13,7 @@ from regard.attention.projections import Projections
 
 
 def xavier(module: nn.Module) -> None:
-    """Xavier matrices and zero biases, in every linear map and convolution inside."""
+    """Xavier matrices and zero biases in every linear layer and convolution inside."""
     for part in module.modules():
         if isinstance(part, nn.Linear | nn.Conv1d):
             nn.init.xavier_uniform_(part.weight)
@@ -21,7 +21,7 @@ def xavier(module: nn.Module) -> None:
 
 
 def normal(module: nn.Module, std: float, residual: tuple[str, ...] = (), branches: int = 1) -> None:
-    """Normal matrices and zero biases; maps whose names end in one of `residual` are divided by √branches."""
+    """Normal matrices and zero biases; layers whose names end in one of `residual` are divided by √branches."""
     for name, part in module.named_modules():
         if isinstance(part, nn.Linear):
             nn.init.normal_(part.weight, std=std / branches**0.5 if name.endswith(residual) else std)

@@ -1,13 +1,13 @@
-"""A mixer is the branch of a layer that lets positions see each other: attention, convolution, recurrence.
+"""A mixer is the branch of a layer that mixes positions: attention, convolution, recurrence.
 
-Mixer(…) is a value: what the branch is made of; one file each in `mixers/`. `build` makes the module, which offers
+Mixer(…) is a value: the branch's settings; one file each in `mixers/`. `build` makes the module, which offers
 
     forward(x, keep=…, at=…)          all positions at once, as in training
-    start()                           what is known before the first position
-    advance(x, before)                the next positions, and what is known after them
+    start()                           the state before the first position
+    advance(x, before)                the next positions, and the state after them
 
-so that every model decodes step by step, whatever its layers are made of. The state is a value with `reorder`: the KV
-cache of an attention, the last inputs of a convolution, the hidden state of a recurrent network.
+so that every model decodes step by step, whatever its layers. The state is a value with `reorder`: the KV cache of
+attention, the last inputs of a convolution, the hidden state of a recurrent network.
 """
 
 from abc import ABC, abstractmethod
@@ -24,23 +24,23 @@ from regard.base.errors import CombinationError
 MIXERS = Catalog("regard.layers.mixers")
 
 View = Literal["both", "past"]
-"""whether a position sees what is on both sides of it, or what came before it alone"""
+"""both: a position sees both sides (bidirectional); past: only what came before it (causal)"""
 
 
 @runtime_checkable
 class MixerState(Protocol):
-    """What a mixer knows of the positions before."""
+    """The state of a mixer between decoding steps."""
 
     def reorder(self, batch: Int[Tensor, "picked"]) -> Self:
-        """The state with its sequences picked anew, as beam search does."""
+        """Select sequences of the batch, in the given order, as beam search does."""
 
 
 @runtime_checkable
 class Mixing(Protocol):
-    """What a built mixer offers."""
+    """The interface of a built mixer."""
 
     def __call__(self, x: Tensor, *, keep: Tensor | Mask | None = None, at: Tensor | None = None) -> Tensor:
-        """All positions at once; `keep` narrows what may be seen, `at` says where the positions stand."""
+        """All positions at once; `keep` is a mask, `at` are the position indices."""
 
     def start(self) -> MixerState:
         """The state before the first position."""
@@ -50,23 +50,23 @@ class Mixing(Protocol):
 
 
 class Mixer(ABC):
-    """What a mixing branch other than attention is made of."""
+    """Settings of a mixing branch."""
 
     @abstractmethod
     def build(self, width: int) -> Any:
-        """The module for inputs of `width`, whose outputs have the same width."""
+        """Build the module for inputs of `width`; outputs have the same width."""
 
     @abstractmethod
     def causal(self) -> Self:
-        """The same for a decoder: no position sees what comes after it."""
+        """The causal version for a decoder: no position sees what comes after it."""
 
     def in_layer(self, at: int) -> Self:
-        """The same as it is in the layer of this number, counted from 0."""
+        """The version for the layer of this number, counted from 0."""
         return self
 
 
 def kept_inputs(keep: Tensor | Mask | None, x: Tensor, name: str) -> Bool[Tensor, "batch length"] | None:
-    """Which inputs may be seen at all: for a mixer that has no pairs, a mask hides whole positions (padding)."""
+    """The padding mask of a mixer without pairs of positions: which inputs may be seen."""
     if isinstance(keep, Mask):
         at = positions_of(x.shape[1], x)
         keep = keep(at[:1], at) if all(part.keys_only for part in keep.conjuncts()) else keep(at, at)
@@ -81,6 +81,6 @@ def kept_inputs(keep: Tensor | Mask | None, x: Tensor, name: str) -> Bool[Tensor
 
 
 def check_past(name: str, view: View) -> None:
-    """Only a mixer that sees nothing ahead can go step by step."""
+    """Raise an error unless the mixer is causal, as decoding step by step needs."""
     if view == "both":
         raise CombinationError(f"{name}: it sees both sides, so it cannot go step by step; use view='past'")

@@ -1,12 +1,12 @@
-"""From hidden states to the next token: logits = W h + b, and the cross-entropy loss over them.
+"""The output layer: logits = W h + b over the vocabulary, and their cross-entropy loss.
 
     loss = Σ_i (1 - ε)·(-log p_i(target_i)) + ε·mean_v(-log p_i(v)),   p_i = softmax(W h_i + b)
 
 With label smoothing ε: Szegedy et al., Rethinking the Inception Architecture, 2015, https://arxiv.org/abs/1512.00567,
-section 7. With ε = 0 this is the negative log-likelihood, whose mean's exponential is the perplexity.
+section 7. With ε = 0 this is the negative log-likelihood; exp of its mean is the perplexity.
 
 The logits of all tokens at once, [tokens, vocabulary], are the largest tensor of a training step; `output_loss.py`
-computes the same without holding them. An output with another distribution, such as one that copies, brings its own
+computes the same without storing them. An output with another distribution, such as a copy mechanism, has its own
 `loss`.
 """
 
@@ -30,9 +30,9 @@ class LinearOutput(nn.Linear):
         smoothing: float = 0.0,
         rows: int | None = 0,
     ) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
-        """The smoothed loss and the negative log-likelihood, each summed over the tokens, which are all real.
+        """The label-smoothed loss and the negative log-likelihood, each summed over the tokens (without padding).
 
-        Logits are made in blocks of `rows` tokens: 0 chooses the number, None computes all at once.
+        Logits are computed in blocks of `rows` tokens: 0 chooses the block size, None computes all at once.
         """
         if rows is None:
             return _at_once(F.linear(hidden, self.weight, self.bias), targets, smoothing)

@@ -1,4 +1,4 @@
-r"""The label-smoothed cross-entropy and its gradients without ever holding all logits.
+r"""The cross-entropy with label smoothing, and its gradients, without storing all logits.
 
 With z = W h + b and s = Σ_v z_v = h · Σ_v W_v + Σ_v b_v, a token's loss and its gradient by the logits are
 
@@ -33,7 +33,7 @@ def blockwise(
 
 
 def wide(kind: torch.dtype) -> torch.dtype:
-    """The type in which sums are kept."""
+    """The dtype of sums."""
     return torch.promote_types(kind, torch.float32)
 
 
@@ -67,7 +67,7 @@ class _Blockwise(torch.autograd.Function):
 
 
 class _Sums:
-    """What the blocks add up to. Products are made in the type of autocast, where it is on; sums in a wide one."""
+    """The sums over the blocks. With mixed precision (autocast), products have its dtype, and sums a wide one."""
 
     buffer: Tensor
 
@@ -83,7 +83,7 @@ class _Sums:
             self.by_bias = None if bias is None else torch.zeros_like(bias)
 
     def add(self, block: slice, targets: Tensor, smoothing: float) -> None:
-        """One block's part of the sums; its logits, their exponentials and the gradient share one buffer."""
+        """Add one block; its logits, their exponentials and the gradient share one buffer."""
         hidden = self.hidden[block]
         logits = self._logits(hidden)
         top = logits.amax(1, keepdim=True)
@@ -105,7 +105,7 @@ class _Sums:
                 self.by_weight += slopes.T @ hidden
 
     def finish(self, smoothing: float) -> Tensor:
-        """The loss, once all blocks were added; the gradients get the term that is the same for all logits."""
+        """The loss after all blocks; adds the label-smoothing term, the same for all logits, to the gradients."""
         share = smoothing / len(self.weight)
         all_hidden = self.hidden.sum(0, dtype=self.likelihood.dtype)
         all_weight = self.weight.sum(0, dtype=self.likelihood.dtype)

@@ -1,8 +1,8 @@
-"""Attention with one head, as recurrent models use it: a state reads from other states.
+"""Single-head attention of recurrent models: a state attends to other states.
 
     a = normalizer(score(W_q query, W_k state_j)),  read = Σ_j a_j W_v state_j
 
-The projections are there if a width is given to project to; else the states are compared and read as they are.
+There are projections only if `width` is set; otherwise the states themselves are queries, keys and values.
 Bahdanau et al., 2015, https://arxiv.org/abs/1409.0473; Luong et al., 2015, https://arxiv.org/abs/1508.04025
 """
 
@@ -28,14 +28,14 @@ Combine = Literal["tanh", "concatenate"]
 
 @dataclass(frozen=True, kw_only=True)
 class SingleHead:
-    """What the attention of a recurrent model is made of."""
+    """Settings of a recurrent model's attention."""
 
     score: Annotated[Any, SCORES] = "dot"
     normalizer: Annotated[Any, NORMALIZERS] = "softmax"
     width: int | None = None
-    """of queries, keys and values after learned projections; nothing is projected unless it is set"""
+    """the width of projected queries, keys and values; None: no projections"""
     dropout: float = 0.0
-    """the share of weights left out at random in training"""
+    """dropout of attention weights"""
 
     def __post_init__(self) -> None:
         check_share("attention: dropout", self.dropout)
@@ -43,12 +43,12 @@ class SingleHead:
             object.__setattr__(self, name, catalog.make(getattr(self, name), f"attention.{name}"))
 
     def build(self, width: int, source_width: int) -> "Reader":
-        """The layer for queries of `width` that read from states of `source_width`."""
+        """Build the layer for queries of `width` over states of `source_width`."""
         return Reader(self, width, source_width)
 
 
 class Reader(nn.Module):
-    """States that query states."""
+    """Single-head attention of states to states."""
 
     def __init__(self, design: SingleHead, width: int, source_width: int) -> None:
         super().__init__()
@@ -83,7 +83,7 @@ class Reader(nn.Module):
         at: Int[Tensor, "query"] | None = None,
         source_at: Int[Tensor, "key"] | None = None,
     ) -> Float[Tensor, "batch query value_width"]:
-        """What each state in x finds in the source, where `keep` lets it look."""
+        """The context that each state in x reads from the source, under the mask `keep`."""
         query, key, value = self._project("query", x), self._project("key", source), self._project("value", source)
         read: Tensor = self.reading(query, key, value, keep, at, source_at)
         return read[:, 0]
@@ -94,7 +94,7 @@ class Reader(nn.Module):
         keep: Bool[Tensor, "batch key"] | None = None,
         memory: Memory | None = None,
     ) -> Memory:
-        """The source, projected once, to be read as often as needed; added to `memory` if given."""
+        """Project the source once into keys and values for all later reads; appended to `memory` if given."""
         memory = self.start() if memory is None else memory
         return memory.extend(self._project("key", source), self._project("value", source), keep)
 
@@ -103,7 +103,7 @@ class Reader(nn.Module):
         return Growing().start(self.reading)
 
     def read(self, x: Float[Tensor, "batch query width"], memory: Memory) -> Float[Tensor, "batch query value_width"]:
-        """What each state in x finds in the memory; zeros, if nothing was written yet."""
+        """The context that each state in x reads from the memory; zeros if the memory is empty."""
         if not memory.length:
             return x.new_zeros(*x.shape[:2], self.value_width)
         return memory.read(self.reading, self._project("query", x), positions_of(x.shape[1], x))[:, 0]
@@ -113,7 +113,7 @@ class Reader(nn.Module):
 
 
 class Joining(nn.Module):
-    """A state and what it read, as one vector: [state; read], or tanh(W [state; read])."""
+    """Joins a state and the context it read: [state; read], or tanh(W [state; read])."""
 
     def __init__(self, width: int, read_width: int, combine: Combine) -> None:
         super().__init__()

@@ -1,18 +1,17 @@
-"""How a branch joins the stream that passes it by: the residual connection and its norm.
+"""The residual connection around a branch, and its norm.
 
     before: scale · x + branch(norm(x))        after: norm(scale · x + branch(x))
 
-After: Vaswani et al., 2017, https://arxiv.org/abs/1706.03762; before: Xiong et al., 2020,
+After (post-norm): Vaswani et al., 2017, https://arxiv.org/abs/1706.03762; before (pre-norm): Xiong et al., 2020,
 https://arxiv.org/abs/2002.04745. The norm is LayerNorm, or RMSNorm: Zhang and Sennrich, 2019,
 https://arxiv.org/abs/1910.07467.
 
-In training, numbers of the branch are dropped (`dropout`), and the branch is left out as a whole, in each sequence by
-itself, with the probability `skip`: stochastic depth, Huang et al., 2016, https://arxiv.org/abs/1603.09382
+In training, dropout applies to the branch, and each sequence skips the whole branch with the probability `skip`:
+stochastic depth, Huang et al., 2016, https://arxiv.org/abs/1603.09382
 
     x + m · branch(x) / (1 - skip),  m = 0 with probability skip, else 1
 
-`deepnorm` is the scale for very deep models normalized after: Wang et al., DeepNet, 2022,
-https://arxiv.org/abs/2203.00555
+`deepnorm` is the scale for very deep post-norm models: Wang et al., DeepNet, 2022, https://arxiv.org/abs/2203.00555
 """
 
 from dataclasses import dataclass
@@ -33,16 +32,16 @@ _LEVELS = 2**32
 
 @dataclass(frozen=True, kw_only=True)
 class Residual:
-    """What every residual connection of a layer is made of."""
+    """Settings of a layer's residual connections."""
 
     norm: Norm = "layer"
     place: Place = "before"
     scale: float = 1.0
-    """what the stream is multiplied with before the branch is added"""
+    """the factor of the residual stream before the branch is added"""
     dropout: float = 0.0
-    """of the branch's numbers"""
+    """applies to the branch's output"""
     skip: float = 0.0
-    """of the branch as a whole: stochastic depth"""
+    """stochastic depth: the probability of skipping the branch"""
 
     def __post_init__(self) -> None:
         check_one_of("residual", ("layer", "rms"), norm=self.norm)
@@ -53,12 +52,12 @@ class Residual:
             raise ConfigError(f"residual: scale must be above 0, but is {self.scale}")
 
     def build(self, width: int) -> nn.Module:
-        """The norm, for vectors of this width."""
+        """Build the norm for vectors of this width."""
         return nn.LayerNorm(width) if self.norm == "layer" else nn.RMSNorm(width, eps=_EPSILON)
 
 
 class Skip(nn.Module):
-    """Stochastic depth: leaves out whole sequences of a branch in training."""
+    """Stochastic depth: drops a branch for whole sequences in training."""
 
     def __init__(self, share: float = 0.0) -> None:
         super().__init__()
@@ -66,7 +65,7 @@ class Skip(nn.Module):
         self.share = share
 
     def forward(self, x: Float[Tensor, "batch *rest"]) -> Float[Tensor, "batch *rest"]:
-        """What is left, scaled so that its expectation is x."""
+        """x with some sequences zero, scaled so that its expectation is x."""
         if not self.training or not self.share:
             return x
         drawn = random_bytes(4 * len(x)).view(torch.int32).to(torch.int64) % _LEVELS
@@ -74,26 +73,26 @@ class Skip(nn.Module):
         return x * (kept / (1 - self.share)).to(x.dtype).view(-1, *[1] * (x.dim() - 1))
 
     def extra_repr(self) -> str:
-        """What the module's print shows."""
+        """The settings in the module's repr."""
         return f"share={self.share}"
 
 
 class Depth(NamedTuple):
-    """What DeepNorm prescribes for the layers of an encoder or a decoder."""
+    """The constants that DeepNorm prescribes for the layers of an encoder or a decoder."""
 
     scale: float
-    """α, of the residual stream"""
+    """α, the factor of the residual stream"""
     gain: float
-    """β, which the first values of feed-forward, value and output matrices are multiplied with"""
+    """β, the factor of the initial feed-forward, value and output matrices"""
 
 
 def deepnorm(layers: int) -> Depth:
-    """The scale for an encoder alone or a decoder alone: α = (2N)^¼, β = (8N)^-¼."""
+    """DeepNorm for an encoder alone or a decoder alone: α = (2N)^¼, β = (8N)^-¼."""
     return Depth((2 * layers) ** 0.25, (8 * layers) ** -0.25)
 
 
 def deepnorm_pair(encoder: int, decoder: int) -> tuple[Depth, Depth]:
-    """Those for an encoder of N and a decoder of M layers: α = 0.81 (N⁴M)^1/16, β = 0.87 (N⁴M)^-1/16 in the encoder;
+    """DeepNorm for an encoder of N and a decoder of M layers: α = 0.81 (N⁴M)^1/16, β = 0.87 (N⁴M)^-1/16 in the encoder;
     α = (3M)^¼, β = (12M)^-¼ in the decoder.
     """
     joint = (encoder**4 * decoder) ** (1 / 16)

@@ -1,8 +1,8 @@
-"""Layers that go through a sequence with a state.
+"""Recurrent layers: Elman RNN, LSTM and GRU.
 
 elman: h_t = tanh(W_h h_{t-1} + W_e x_t + b)                     Elman, 1990
-lstm:  gates decide what a cell forgets, takes in and shows      Hochreiter and Schmidhuber, 1997
-gru:   the same with two gates and no cell of its own            Cho et al., 2014, https://arxiv.org/abs/1406.1078
+lstm:  a cell with forget, input and output gates                Hochreiter and Schmidhuber, 1997
+gru:   two gates and no separate cell                            Cho et al., 2014, https://arxiv.org/abs/1406.1078
 """
 
 from collections.abc import Callable
@@ -18,13 +18,13 @@ from regard.base.errors import ConfigError, check_at_least
 Cell = Literal["elman", "lstm", "gru"]
 Directions = Literal["one", "both"]
 States = tuple[Tensor, ...]
-"""the states of all layers, [layers, batch, width]: the hidden ones, and with an LSTM the cells"""
+"""the states of all layers, [layers, batch, width]: the hidden states, and the cell states of an LSTM"""
 
 CELLS: dict[str, Callable[..., nn.RNNBase]] = {"elman": nn.RNN, "lstm": nn.LSTM, "gru": nn.GRU}
 
 
 class Rnn(nn.Module):
-    """Cells stacked in layers. In both directions, each has half of the width."""
+    """A recurrent network of several layers. If it is bidirectional, each direction has half of the width."""
 
     def __init__(
         self,
@@ -55,7 +55,7 @@ class Rnn(nn.Module):
     ) -> tuple[Float[Tensor, "batch length width"], States]:
         """The top layer's state at each position, and all layers' states at the end of each sequence.
 
-        With `lengths`, what lies beyond the end of a sequence is not read, and its outputs are zeros.
+        With `lengths`, padding beyond the end of a sequence is not read, and its outputs are zeros.
         """
         before = None if states is None else states if self.states == 2 else states[0]
         if lengths is None:
@@ -67,20 +67,20 @@ class Rnn(nn.Module):
         return output, tuple(self._side_by_side(state) for state in (after if self.states == 2 else (after,)))
 
     def zeros(self, rows: int) -> States:
-        """The states before a sequence that nothing precedes."""
+        """The initial states: zeros."""
         weight = next(self.rnn.parameters())
         return tuple(weight.new_zeros(self.layers, rows, self.width) for _ in range(self.states))
 
     def _side_by_side(self, state: Tensor) -> Tensor:
-        """Both directions of a layer as one vector."""
+        """Concatenate both directions of a layer."""
         return state if self.ways == 1 else state.unflatten(0, (self.layers, 2)).transpose(1, 2).flatten(2)
 
 
 class Bridge(nn.Module):
-    """What an encoder ends with, as what a decoder starts from.
+    """Turns the encoder's last states into the decoder's first.
 
     The states pass as they are. Where widths differ they are projected, hidden states through tanh; where the
-    numbers of layers differ, the top layers meet, and the encoder's last serves all that remain.
+    numbers of layers differ, top layers are matched, and the encoder's last layer serves all that remain.
     """
 
     def __init__(self, encoder: Rnn, decoder: Rnn) -> None:

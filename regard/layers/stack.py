@@ -1,4 +1,4 @@
-"""Layers on top of each other: an encoder, or a decoder that reads from one."""
+"""A stack of layers: an encoder, or a decoder that may attend to one."""
 
 from collections.abc import Callable, Sequence
 from typing import Self
@@ -14,7 +14,7 @@ from regard.layers.mixer import MixerState
 
 
 class Stack(nn.Module):
-    """Blocks one after the other; where they normalize before their branches, the sum is normalized at the end."""
+    """Layers one after the other; with pre-norm layers, a final norm follows."""
 
     def __init__(self, layers: Sequence[Block]) -> None:
         super().__init__()
@@ -26,7 +26,7 @@ class Stack(nn.Module):
 
     @classmethod
     def of(cls, count: int, make: Callable[[int], Block]) -> Self:
-        """So many layers, each made for its number, counted from 0: dilation may grow, skipping may rise."""
+        """A stack of `count` layers, each made for its number, counted from 0."""
         return cls([make(at) for at in range(count)])
 
     @property
@@ -50,7 +50,7 @@ class Stack(nn.Module):
         return normed
 
     def start(self) -> tuple[MixerState, ...]:
-        """What each layer's mixer knows before the first position, such as an empty KV cache."""
+        """The state of each layer's mixer before the first position, such as an empty KV cache."""
         return tuple(layer.mixer.start() for layer in self.blocks)
 
     def remember(
@@ -66,7 +66,7 @@ class Stack(nn.Module):
         sources: tuple[Memory, ...] = (),
         sentences: int = 1,
     ) -> tuple[Float[Tensor, "rows length output_width"], tuple[MixerState, ...]]:
-        """The next positions of a text, and the memories with them in it; `sources` hold so many `sentences`."""
+        """The next positions of a text, and the states (KV caches) after them; `sources` hold `sentences` sentences."""
         after = []
         for at, layer in enumerate(self.blocks):
             x, memory = layer.advance(x, memories[at], sources[at] if sources else None, sentences)

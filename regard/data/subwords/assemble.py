@@ -1,4 +1,4 @@
-"""From pieces to a tokenizer: the one pipeline that trained and converted vocabularies share.
+"""Build a tokenizer from subword pieces: the pipeline that trained and converted vocabularies share.
 
 NFC, white space -> split at spaces (marked ▁) and around punctuation -> pieces -> text
 """
@@ -20,7 +20,7 @@ _GUARD = r"<(?=(?:pad|unk|s|/s|0x[0-9A-F]{2})>)"
 
 
 def guard() -> Any:
-    """The rule that keeps the names of special tokens in a text from being read as such."""
+    """The rule that keeps a text which spells a special token from being encoded as that token."""
     return pre_tokenizers.Split(Regex(_GUARD), "merged_with_previous")
 
 
@@ -31,7 +31,7 @@ def default_normalizer() -> Any:
 
 
 def default_splitter(model: Any) -> Any:
-    """Words keep the space before them as a mark; punctuation stands apart, so that `dog.` costs no piece of its own.
+    """Words keep the space before them as a mark; punctuation is split off, so that `dog.` needs no piece of its own.
 
     Where pieces are words, each punctuation mark is one; otherwise a run such as `...` may become a piece.
     """
@@ -63,7 +63,7 @@ def number(pieces: Sequence[str]) -> dict[str, int]:
 def bpe(
     pieces: Sequence[str], merges: Sequence[tuple[str, str]], *, byte_fallback: bool, fuse_unknown: bool = False
 ) -> Any:
-    """A byte-pair model; without merges it writes characters."""
+    """A byte-pair encoding (BPE) model; without merges it encodes characters."""
     vocabulary = number([*(BYTES if byte_fallback else ()), *pieces])
     return models.BPE(
         vocabulary, list(merges), unk_token=SPECIALS[UNK], byte_fallback=byte_fallback, fuse_unk=fuse_unknown
@@ -71,7 +71,7 @@ def bpe(
 
 
 def unigram(scores: Mapping[str, float], *, byte_fallback: bool) -> Any:
-    """A unigram model: the log-probability of each piece; the special ones are never matched, whatever theirs says."""
+    """A unigram model: the log-probability of each piece; special tokens are never matched."""
     fixed = [(piece, 0.0) for piece in (*SPECIALS, *(BYTES if byte_fallback else ()))]
     return models.Unigram([*fixed, *scores.items()], unk_id=UNK, byte_fallback=byte_fallback)
 

@@ -1,4 +1,4 @@
-"""Subwords that others trained: `tokenizer.json` and SentencePiece `.model` files, with our special tokens first.
+"""Import of other programs' tokenizers: `tokenizer.json` and SentencePiece `.model` files.
 
 Ids change on the way in (`<pad>` 0, `<unk>` 1, `<s>` 2, `</s>` 3, then the file's pieces in their order); pieces,
 scores, merges and normalization stay. No SentencePiece library is needed: its file is a small protobuf message.
@@ -32,7 +32,7 @@ _UNIGRAM, _BPE = 1, 2
 
 
 def load_subwords(path: str | Path) -> Subwords:
-    """The subwords in a `tokenizer.json` or a SentencePiece model, told apart by their content."""
+    """Load the tokenizer of a `tokenizer.json` or a SentencePiece model, told apart by their content."""
     data = read_bytes(path)
     if data.lstrip()[:1] == b"{":
         return Subwords(_adopt(data, str(path)))
@@ -107,7 +107,7 @@ def _convert(model: _Sentencepiece, where: str) -> Tokenizer:
 
 
 def _merges(scores: dict[str, float]) -> list[tuple[str, str]]:
-    """The merges behind a BPE vocabulary: every way to make a piece of two, in the order the pieces were learned."""
+    """The merges of a BPE vocabulary: every way to make a piece of two, in the order the pieces were learned."""
     rank = {piece: at for at, piece in enumerate(scores)}
     merges = []
     for piece in sorted(scores, key=lambda piece: -scores[piece]):

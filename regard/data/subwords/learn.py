@@ -1,4 +1,4 @@
-"""Subwords learned from text.
+"""Training of subword tokenizers.
 
 | kind | pieces | paper |
 |---|---|---|
@@ -32,9 +32,9 @@ _LOOKED_AT = 1_000
 
 @dataclass(frozen=True, kw_only=True)
 class SubwordSettings:
-    """What to learn: `size` counts every id, and is an upper bound when the text supports fewer.
+    """Settings of a tokenizer: `size` is the vocabulary size, all ids included; a small text may give fewer.
 
-    `characters` bounds the alphabet, half of `size` if not given: without a bound, the odd characters of a large web
+    `characters` bounds the alphabet, by default to half of `size`: without a bound, the odd characters of a large web
     corpus would leave no room for pieces. Rarer characters become bytes with `byte_fallback`, otherwise `<unk>`.
     `min_count` is how often a pair (or a word) must occur to become a piece; `lines` is how much of a corpus is read.
     """
@@ -62,7 +62,7 @@ class SubwordSettings:
 
     @property
     def alphabet(self) -> int:
-        """How many different characters may be kept, the mark of a word's beginning apart."""
+        """The largest number of characters in the vocabulary, without the word-beginning mark."""
         room = self.size - self.reserved - 1
         if self.kind == "character":
             return min(room, self.characters or room)
@@ -70,7 +70,7 @@ class SubwordSettings:
 
 
 def train_pair(corpus: Corpus, settings: SubwordSettings) -> SubwordPair:
-    """The subwords of both sides of a corpus: learned together, or each for itself."""
+    """Train the tokenizers of both sides of a corpus: one joint vocabulary, or separate ones."""
     if settings.sharing == "joint":
         both = learn_subwords(Texts(corpus, (0, 1), settings.lines), settings)
         return SubwordPair(both, both)
@@ -79,7 +79,7 @@ def train_pair(corpus: Corpus, settings: SubwordSettings) -> SubwordPair:
 
 
 def learn_subwords(lines: Iterable[str], settings: SubwordSettings) -> Subwords:
-    """Subwords from lines of text, which are gone through twice: for the characters, then for the pieces."""
+    """Train a tokenizer on lines of text, which are read twice: for the characters, then for the pieces."""
     if iter(lines) is lines:
         lines = list(lines)
     counted: Counter[str] = Counter()
@@ -100,7 +100,7 @@ def learn_subwords(lines: Iterable[str], settings: SubwordSettings) -> Subwords:
 
 
 def _refuse_tiny(subwords: Subwords, sample: list[str], settings: SubwordSettings) -> None:
-    """A vocabulary that cannot write the text it came from is a fault to hear of now, not after training."""
+    """Raise an error if the vocabulary cannot encode its own training text."""
     if settings.kind == "bpe" and subwords.kind == "character":
         raise RegardError(
             f"subwords: no two characters occur together {settings.min_count} times, so nothing was learned beyond "
@@ -150,7 +150,7 @@ def _train_unigram(lines: Iterator[str], alphabet: list[str], settings: SubwordS
 
 
 def _settle(scores: dict[str, float]) -> dict[str, float]:
-    """The same scores and order on every run.
+    """Make scores and order deterministic.
 
     The library sums in the order of a hash table, which changes from run to run: scores differ in their last digits,
     and the characters that no piece needed get the lowest score plus steps of 0.0001 in that order. So such

@@ -1,11 +1,11 @@
-"""Subword regularization: another way to cut the same words, drawn anew for every sentence and epoch.
+"""Subword regularization: a random segmentation of the same words for every sentence and epoch.
 
-- `bpe`: each merge is skipped with a probability (BPE-dropout, Provilkov et al. 2020, arXiv:1910.13267).
+- `bpe`: each merge is skipped with some probability (BPE-dropout, Provilkov et al. 2020, arXiv:1910.13267).
 - `unigram`: a segmentation is drawn with P(pieces) ∝ (Π p(piece))^alpha (Kudo 2018, arXiv:1804.10959).
 
-The draw depends on the seed and the key alone, never on what was drawn before, so that a resumed run sees what an
-uninterrupted one would have seen; the library's own sampling cannot be seeded. It starts from ids, not from text, so
-the encoded corpus is all it needs.
+The draw depends on the seed and the key alone, so that a resumed run sees the same segmentations as an uninterrupted
+one; the library's own sampling cannot be seeded. It starts from ids, not from text, so that the encoded corpus
+suffices.
 """
 
 import math
@@ -76,7 +76,7 @@ class Resegment:
             yield text
 
     def _cut_merging(self, word: str, draw: Callable[[], float]) -> list[str]:
-        """Merge the best pair again and again, each time overlooking each pair with the probability `dropout`."""
+        """BPE-dropout: merge the best pair repeatedly, ignoring each pair with probability `dropout` each time."""
         parts, ranks, dropout = list(word), self._ranks, self.dropout or 0.0
         while len(parts) > 1:
             pairs = ((ranks.get(pair), at) for at, pair in enumerate(pairwise(parts)))
@@ -88,7 +88,7 @@ class Resegment:
         return parts
 
     def _cut_sampling(self, word: str, draw: Callable[[], float]) -> list[str]:
-        """Forward, the mass of all ways to write each beginning of the word; backward, draw piece after piece."""
+        """Forward filtering, backward sampling: sum over all segmentations of each prefix, then draw from the end."""
         scores, alpha, longest = self._scores, self.alpha or 1.0, self._longest
         mass = [0.0]
         steps: list[list[tuple[int, float]]] = [[]]

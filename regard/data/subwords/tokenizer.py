@@ -1,11 +1,11 @@
-"""Text to numbers and back: subwords whose every piece is known by its id.
+"""The tokenizer: from text to subword ids and back.
 
 The first ids are the same in every vocabulary: `<pad>` 0, `<unk>` 1, `<s>` 2, `</s>` 3. They are only ever added by
 the program: a text that spells `<s>` is encoded as the characters it is made of.
 
 Encoding normalizes the text (Unicode NFC, any run of white space to one space, none at the ends; U+2581, which marks
 the beginnings of words, counts as white space) and then loses nothing: `decode(encode(text)) == normalize(text)` for
-every text whose characters the subwords can write.
+every text whose characters are in the vocabulary.
 """
 
 import hashlib
@@ -47,7 +47,7 @@ class Piece:
 
 
 class Subwords:
-    """One vocabulary. Made by `train` or `load_subwords`; it does not change afterwards."""
+    """A tokenizer with its vocabulary, made by `learn_subwords` or `load_subwords`. It is immutable."""
 
     def __init__(self, tokenizer: Tokenizer) -> None:
         found = tuple(tokenizer.id_to_token(at) for at in range(len(SPECIALS)))
@@ -59,7 +59,7 @@ class Subwords:
         self._memo: dict[str, list[int]] = {}
 
     def __len__(self) -> int:
-        """The number of ids, the special ones included."""
+        """The vocabulary size, special tokens included."""
         return self.tokenizer.get_vocab_size(with_added_tokens=True)
 
     def __eq__(self, other: object) -> bool:
@@ -82,13 +82,13 @@ class Subwords:
 
     @cached_property
     def pieces(self) -> tuple[str, ...]:
-        """The piece behind each id."""
+        """The piece of each id."""
         by_id = {number: piece for piece, number in self.tokenizer.get_vocab(with_added_tokens=True).items()}
         return tuple(by_id.get(at, "") for at in range(len(self)))
 
     @cached_property
     def fingerprint(self) -> str:
-        """The same for subwords that encode alike."""
+        """A hash of the tokenizer."""
         return hashlib.sha256(self.to_json().encode()).hexdigest()
 
     def normalize(self, text: str) -> str:
@@ -97,11 +97,11 @@ class Subwords:
         return text if normalizer is None else str(normalizer.normalize_str(text))
 
     def encode(self, text: str) -> list[int]:
-        """The ids of a text; nothing is added at its ends."""
+        """The ids of a text, without `<s>` and `</s>`."""
         return self.tokenizer.encode(text, add_special_tokens=False).ids
 
     def encode_batch(self, texts: Sequence[str]) -> list[list[int]]:
-        """The ids of each text; where words are encoded one by one, those seen before are looked up."""
+        """The ids of each text; where words are encoded one by one, a cache holds those seen before."""
         if not self.splits_at_spaces:
             return self._encode_rows(texts)
         rows = [words(text) for text in texts]
@@ -123,7 +123,7 @@ class Subwords:
 
     @cached_property
     def splits_at_spaces(self) -> bool:
-        """Whether a text's ids are its words' ids one after the other, as in the subwords trained here."""
+        """Whether a text's ids are the concatenated ids of its words, as in the tokenizers trained here."""
         content = json.loads(self.to_json())
         rules = (content["pre_tokenizer"] or {}).get("pretokenizers") or [{}]
         steps = (content["normalizer"] or {}).get("normalizers") or [{}]
@@ -131,7 +131,7 @@ class Subwords:
         return marks and rules[0].get("split") is True and [step.get("type") for step in steps] == _STEPS
 
     def encode_with_offsets(self, text: str) -> list[Piece]:
-        """The tokens of a text with where each came from; words are what white space separates, as in `words`."""
+        """The tokens of a text with their character offsets; words are separated by white space, as in `words`."""
         encoded = self.tokenizer.encode(text, add_special_tokens=False)
         ends = _word_ends(text)
         spans = zip(encoded.ids, encoded.offsets, strict=True)
@@ -152,40 +152,40 @@ class Subwords:
         return [self.decode(row) for row in rows]
 
     def unknowns(self, text: str) -> tuple[str, ...]:
-        """What these subwords cannot write, each once: characters, or whole words where pieces are words."""
+        """The characters of a text (or words, in a word vocabulary) that are not in the vocabulary, each once."""
         text = self.normalize(text)
         lost = [text[piece.start : piece.end].strip() for piece in self.encode_with_offsets(text) if piece.id == UNK]
         return tuple(dict.fromkeys(lost if self.kind == "word" else "".join(lost)))
 
     def to_json(self) -> str:
-        """The whole vocabulary as one JSON text, the `tokenizer.json` that other programs read too."""
+        """The tokenizer as JSON text in the `tokenizer.json` format."""
         return self.tokenizer.to_str()
 
     @classmethod
     def from_json(cls, text: str) -> "Subwords":
-        """The subwords that `to_json` wrote."""
+        """The tokenizer that `to_json` wrote."""
         return cls(parse_tokenizer(text, "subwords"))
 
 
 @dataclass(frozen=True)
 class SubwordPair:
-    """The subwords of both sides of a translation; one and the same vocabulary when `joint`."""
+    """The tokenizers of source and target; the same one when `joint`."""
 
     source: Subwords
     target: Subwords
 
     @property
     def joint(self) -> bool:
-        """Whether both sides share their ids, so that embeddings can be shared too."""
+        """Whether both sides share one vocabulary, so that embeddings can be tied."""
         return self.source is self.target
 
     @property
     def fingerprint(self) -> str:
-        """The same for pairs that encode alike."""
+        """A hash of both tokenizers."""
         return f"{self.source.fingerprint}-{self.target.fingerprint}"
 
     def to_json(self) -> str:
-        """Both vocabularies as one JSON text; a joint one is written once."""
+        """Both tokenizers as one JSON text; a joint one is written once."""
         source = json.loads(self.source.to_json())
         target = None if self.joint else json.loads(self.target.to_json())
         return json.dumps({"source": source, "target": target}, ensure_ascii=False)
@@ -205,7 +205,7 @@ def words(text: str) -> list[str]:
 
 
 def parse_tokenizer(text: str, where: str) -> Tokenizer:
-    """The library's tokenizer from its JSON, with its errors as a sentence."""
+    """Parse the library's tokenizer from JSON."""
     try:
         return Tokenizer.from_str(text)
     except Exception as error:  # the library raises bare Exception, whatever is wrong

@@ -1,4 +1,4 @@
-"""Which word each token is part of."""
+"""From tokens to words: which word each token is part of."""
 
 from collections.abc import Sequence
 
@@ -11,8 +11,8 @@ from regard.data.subwords.tokenizer import MARK, UNK, Subwords, words
 def word_numbers(subwords: Subwords, text: str, ids: Sequence[int]) -> NDArray[np.int64]:
     """The number, from 0, of the word of `words(text)` that each token belongs to.
 
-    The ids need not be those that encoding the text gives: a model may spell a word in pieces of its own choice. A
-    token that is but the space before a word belongs to that word.
+    The ids need not be those that encoding the text gives: a model may segment a word differently. A token that is only
+    the space before a word belongs to that word.
     """
     if subwords.splits_at_spaces:
         numbers = _by_marks(subwords, ids)
@@ -24,7 +24,7 @@ def word_numbers(subwords: Subwords, text: str, ids: Sequence[int]) -> NDArray[n
 
 
 def _by_marks(subwords: Subwords, ids: Sequence[int]) -> list[int]:
-    """Words begin at marks, save where nothing but marks came before."""
+    """Words begin at marks, except where only marks came before."""
     pieces, unknown_words = subwords.pieces, subwords.kind == "word"
     numbers, number, spelled = [], 0, False
     for token in ids:

@@ -1,11 +1,11 @@
-"""y = Σ_{e chosen} g_e(x) E_e(x): several feeds, of which each position is sent to the few that its gate prefers
+"""Mixture of experts: y = Σ_{e chosen} g_e(x) E_e(x); a gate routes each position to a few of several feeds.
 
     p = softmax(W_g x),  chosen = the k largest of p,  g_e = p_e / Σ_{chosen} p
 
 Shazeer et al., 2017, https://arxiv.org/abs/1701.06538; Jiang et al., Mixtral, 2024, https://arxiv.org/abs/2401.04088.
-With k = 1 the weight is p_e itself, or the gate would have nothing to learn from: Fedus et al., Switch Transformers,
-2022, https://arxiv.org/abs/2101.03961. No expert has a capacity that could overflow, so what a sentence gets does not
-depend on the batch that it is in.
+With k = 1 the weight is p_e itself, or the gate would get no gradient: Fedus et al., Switch Transformers, 2022,
+https://arxiv.org/abs/2101.03961. Experts have no capacity limit, so that the output of a sentence does not depend on
+the rest of its batch.
 
 So that the experts share the work, a training task adds the load-balancing loss of the Switch Transformer, which is 1
 when all experts are used alike:
@@ -37,9 +37,9 @@ class Experts(Feed):
 
     count: int = 8
     chosen: int = 2
-    """how many experts a position is sent to"""
+    """how many experts a position is routed to"""
     expert: Annotated[Any, FEEDS] = "plain"
-    """what each of them is"""
+    """the feed of each expert"""
     balance: float = 0.01
     """the weight of the load-balancing loss"""
 
@@ -58,21 +58,21 @@ class Experts(Feed):
 
 
 class Gating(NamedTuple):
-    """What a gate decided for each position."""
+    """The gate's decision for each position."""
 
     weights: Float[Tensor, "positions chosen"]
     picked: Int[Tensor, "positions chosen"]
     chances: Float[Tensor, "positions count"]
 
     def balance_loss(self) -> Float[Tensor, ""]:
-        """count · Σ_e f_e P_e, over all positions that passed; those of padding are among them."""
+        """count · Σ_e f_e P_e over all positions, padding included."""
         count = self.chances.shape[1]
         fallen = torch.bincount(self.picked.flatten(), minlength=count) / max(1, self.picked.numel())
         return count * (fallen * self.chances.mean(0)).sum()
 
 
 class Gate(nn.Module):
-    """p = softmax(W_g x), and the experts of the largest chances."""
+    """The router: p = softmax(W_g x), and the experts with the largest p."""
 
     def __init__(self, width: int, count: int, chosen: int, balance: float) -> None:
         super().__init__()
@@ -88,7 +88,7 @@ class Gate(nn.Module):
 
 
 class Mixture(nn.Module):
-    """The gate and the experts; an expert computes the positions that were sent to it, and no others."""
+    """The gate and the experts; an expert computes only the positions that are routed to it."""
 
     def __init__(self, design: Experts, width: int, output_width: int) -> None:
         super().__init__()
@@ -102,7 +102,7 @@ class Mixture(nn.Module):
         weights, picked, _ = self.gate(flat)
         output = flat.new_zeros(len(flat), self.output_width)
         for number, expert in enumerate(self.experts):
-            # also without a position: then its gradients are zeros, and not missing
+            # also without a position, so that its gradients are zeros rather than missing
             rows, places = (picked == number).nonzero(as_tuple=True)
             made = expert(flat[rows]) * weights[rows, places, None]
             output = output.index_add(0, rows, made.to(output.dtype))
@@ -111,7 +111,7 @@ class Mixture(nn.Module):
 
 @contextmanager
 def balance_losses(model: nn.Module) -> Iterator[list[Tensor]]:
-    """The load-balancing losses of all mixtures that are called inside, each times its weight, in the graph.
+    """Collect the load-balancing losses of all mixtures called inside, each times its weight, with gradients.
 
     The list stays empty for a model without experts.
     """
@@ -129,7 +129,7 @@ def balance_losses(model: nn.Module) -> Iterator[list[Tensor]]:
 
 
 def idle_weights(model: nn.Module) -> float:
-    """How many entries of expert matrices a position does not meet, on average."""
+    """How many weights of expert matrices a position does not use, on average."""
     idle = 0.0
     for module in model.modules():
         if isinstance(module, Mixture):

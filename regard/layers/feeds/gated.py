@@ -1,4 +1,4 @@
-"""FFN(x) = W₂ (f(W₁ x + b₁) ⊙ (V x + c)) + b₂: one half of the hidden layer opens and closes the other
+"""Gated linear unit: FFN(x) = W₂ (f(W₁ x + b₁) ⊙ (V x + c)) + b₂, one half of the hidden layer gates the other
 
 | f        | known as |
 |----------|----------|
@@ -24,7 +24,7 @@ from regard.layers.feed import HiddenFeed
 
 @dataclass(frozen=True)
 class Gated(HiddenFeed):
-    """A hidden layer of which one half is activated and multiplied with the other; SiLU (SwiGLU) unless set."""
+    """A gated feed-forward layer; by default with SiLU (SwiGLU)."""
 
     def build(self, width: int, output_width: int | None = None) -> "GatedFeedForward":
         return GatedFeedForward(
@@ -57,5 +57,5 @@ class GatedFeedForward(nn.Module):
         return output
 
     def extra_repr(self) -> str:
-        """What the module's print shows."""
+        """The settings in the module's repr."""
         return self.activation

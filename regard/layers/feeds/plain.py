@@ -1,4 +1,4 @@
-"""FFN(x) = W₂ f(W₁ x + b₁) + b₂, at each position by itself
+"""The feed-forward layer FFN(x) = W₂ f(W₁ x + b₁) + b₂ of each position.
 
 With f = ReLU: Vaswani et al., 2017, https://arxiv.org/abs/1706.03762; with GELU: Radford et al., 2018.
 """
@@ -16,7 +16,7 @@ from regard.layers.initialize import xavier
 
 @dataclass(frozen=True)
 class Plain(HiddenFeed):
-    """Two linear maps with an activation between them, ReLU unless set."""
+    """Two linear layers with an activation between them, by default ReLU."""
 
     def build(self, width: int, output_width: int | None = None) -> "FeedForward":
         return FeedForward(
@@ -46,5 +46,5 @@ class FeedForward(nn.Module):
         return output
 
     def extra_repr(self) -> str:
-        """What the module's print shows."""
+        """The settings in the module's repr."""
         return self.activation

@@ -1,7 +1,7 @@
-"""Whether a model is exactly what a fast path knows: these types and no subclass of them, with nothing hooked on.
+"""Check that a model has exactly the module types that a fast path knows: no subclasses, no hooks.
 
-A fast path reads the weights of modules and computes in their place. So a module that does anything else (a replaced
-layer, a subclass, a parametrization, a forward hook) must be found before, and the model left to compute by itself.
+A fast path reads the weights of modules and computes in their place. A model with any other module (a replaced layer,
+a subclass, a parametrization, a forward hook) must be found before, and computed by its own code.
 """
 
 from collections.abc import Collection
@@ -10,7 +10,7 @@ from torch import nn
 
 
 def stranger(model: nn.Module, known: Collection[type[nn.Module]]) -> str | None:
-    """The first module that is none of the known types, or does more than its type says; None if there is none."""
+    """Describe the first module that is of no known type, has a hook or is in training mode; None if there is none."""
     waiting = [("", model)]
     while waiting:
         name, module = waiting.pop()

@@ -1,4 +1,4 @@
-"""Outputs filled up to whole chunks, which searches look at together: further places that no search ever chooses."""
+"""Pad the output layer to a multiple of 64, which beam search scans in chunks; the extra logits are -inf."""
 
 import torch
 from torch import Tensor, nn
@@ -8,12 +8,12 @@ CHUNK = 64
 
 
 def missing(size: int) -> int:
-    """How many places a row of this size lacks to be of whole chunks."""
+    """The padding that a row of this size needs."""
     return -size % CHUNK
 
 
 def filled(linear: nn.Linear) -> tuple[Tensor, Tensor | None]:
-    """Weight and bias of the same map with so many more outputs, which are -∞ for any input."""
+    """Weight and bias of the padded layer, whose extra outputs are -inf for any input."""
     weight, more = linear.weight.detach(), missing(linear.out_features)
     bias = None if linear.bias is None else linear.bias.detach()
     if not more:
@@ -23,5 +23,5 @@ def filled(linear: nn.Linear) -> tuple[Tensor, Tensor | None]:
 
 
 def trimmed(made: Tensor, size: int) -> Tensor:
-    """Such outputs without what they were filled up with."""
+    """Outputs without the padding."""
     return made if made.shape[-1] == size else made[..., :size].contiguous()

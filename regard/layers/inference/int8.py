@@ -1,9 +1,9 @@
-"""y = x Wᵀ + b with W and x as whole numbers of at most 8 bits: large matrices are multiplied in about half the time.
+"""Int8 quantization: y = x Wᵀ + b with W and x as 8-bit integers, which halves the time of large matrix products.
 
-    W ≈ s_w · W8, one scale for each output;  x ≈ s_x · x8, one scale for each row;  y ≈ s_x · s_w · (x8 W8ᵀ) + b
+        W ≈ s_w · W8, one scale per output;  x ≈ s_x · x8, one scale per row;  y ≈ s_x · s_w · (x8 W8ᵀ) + b
 
-A row's scale is that of its own largest number, so a row gets the same y in any company. Products of whole numbers are
-exact; the rounding of W and x is all that is lost. Jacob et al., 2018, https://arxiv.org/abs/1712.05877
+A row's scale follows from its own largest number (dynamic quantization), so that y does not depend on the rest of the
+batch. Integer products are exact; only W and x are rounded. Jacob et al., 2018, https://arxiv.org/abs/1712.05877
 """
 
 import torch
@@ -15,13 +15,13 @@ from regard.layers.inference.filled import filled, trimmed
 
 _LARGEST = 127
 _LARGEST_WEIGHT = 63
-"""of 7 bits: processors without instructions for this add two products in 16 bits, which 8 bits would overflow"""
+"""7 bits: processors without VNNI add two products in 16 bits, which would overflow with 8 bits"""
 _MIDDLE = 128
-"""what stands for 0 in unsigned bytes, which is what the kernel multiplies signed ones with"""
+"""the zero point of the inputs, which the kernel takes as unsigned bytes"""
 
 
 class Int8Linear(nn.Linear):
-    """A linear map as it is computed with 8 bits. It keeps the weights that it was made of, which others may share."""
+    """A quantized linear layer. It keeps its float weights, since tied layers may share them."""
 
     def __init__(self, linear: nn.Linear) -> None:
         nn.Module.__init__(self)
@@ -42,7 +42,7 @@ class Int8Linear(nn.Linear):
         return trimmed(self.in_chunks(input), self.out_features)
 
     def in_chunks(self, input: Tensor) -> Tensor:  # noqa: A002
-        """The same filled up with -∞."""
+        """The outputs with their padding of -inf."""
         rows = input.reshape(-1, self.in_features).float()
         largest = rows.abs().amax(1, keepdim=True).clamp_(min=1e-12)
         whole = (rows * (_LARGEST / largest)).round_().add_(_MIDDLE).to(torch.uint8)

@@ -1,4 +1,4 @@
-"""How a model that no longer learns computes its large products: in float32, or in whole numbers of 8 bits."""
+"""The precision of large matrix products at inference: float32, or int8 quantization."""
 
 from torch import nn
 
@@ -12,11 +12,11 @@ PRECISIONS: dict[str, type[Prepacked | Int8Linear]] = {"float32": Prepacked, "in
 _KNOWN = (nn.Linear, LinearOutput)
 
 LEAST = 500_000
-"""smaller matrices stay as they are, which is faster for them"""
+"""matrices with fewer weights stay as they are, which is faster for them"""
 
 
 def in_precision(model: nn.Module, precision: str) -> nn.Module:
-    """The model with its large linear maps replaced by ones that compute in this precision."""
+    """Replace the model's large linear layers by ones that compute in this precision."""
     if precision not in PRECISIONS:
         raise UsageError(unknown("precision", precision, PRECISIONS, "precisions"))
     for module in list(model.modules()):

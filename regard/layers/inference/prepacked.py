@@ -1,7 +1,7 @@
-"""y = x Wᵀ + b with W laid out beforehand as the product wants it, which pays where few rows meet a large W.
+"""y = x Wᵀ + b with W packed beforehand into oneDNN's layout, which is faster where few rows meet a large W.
 
-oneDNN's layout is made once, when first needed; otherwise every product would make one anew. The numbers are those of
-`nn.Linear` up to rounding. While gradients are wanted, this is an `nn.Linear`.
+W is packed once, at first use, rather than in every product. The results are those of `nn.Linear` up to rounding.
+While gradients are enabled, this is an `nn.Linear`.
 """
 
 from typing import Any
@@ -13,7 +13,7 @@ from regard.layers.inference.filled import filled, trimmed
 
 
 class Prepacked(nn.Linear):
-    """A linear map for use, whose weights no longer change. It keeps the weights, which others may share."""
+    """A linear layer for inference, with constant weights. It keeps them, since tied layers may share them."""
 
     def __init__(self, linear: nn.Linear) -> None:
         nn.Module.__init__(self)
@@ -27,7 +27,7 @@ class Prepacked(nn.Linear):
         return trimmed(self.in_chunks(input), self.out_features)
 
     def in_chunks(self, input: Tensor) -> Tensor:  # noqa: A002
-        """The same filled up with -∞, where W is laid out for it."""
+        """The outputs, with their padding of -inf where W is packed."""
         if torch.is_grad_enabled() or input.dtype != torch.float32 or not fits(self):
             return super().forward(input)
         if self._layout is None:
@@ -38,7 +38,7 @@ class Prepacked(nn.Linear):
 
 
 def fits(linear: nn.Linear) -> bool:
-    """Whether torch has such a layout for these weights."""
+    """Whether torch can pack these weights."""
     weight = linear.weight
     made = hasattr(torch.ops.mkldnn, "_linear_pointwise") and torch.backends.mkldnn.is_available()
     return made and weight.device.type == "cpu" and weight.dtype == torch.float32

@@ -1,6 +1,6 @@
 """y_t = W_o (a_t · σ(b_t)) + b_o,  [a_t; b_t] = Σ_i K_i x_{t + (i - center) · dilation}
 
-Each position sees the `width` ones around it, or itself and those before it. Gated: Dauphin et al., 2017,
+Each position sees the `width` positions around it, or itself and those before it. Gated: Dauphin et al., 2017,
 https://arxiv.org/abs/1612.08083, and Gehring et al., ConvS2S, 2017, https://arxiv.org/abs/1705.03122; with tanh(a_t) in
 place of a_t: van den Oord et al., WaveNet, 2016, https://arxiv.org/abs/1609.03499. Dilated, so that the reach grows
 from layer to layer: Kalchbrenner et al., ByteNet, 2016, https://arxiv.org/abs/1610.10099. Separable, K_i a diagonal
@@ -29,15 +29,15 @@ class Convolution(Mixer):
     """A gated convolution over positions."""
 
     width: int = 3
-    """how many positions a kernel covers"""
+    """the kernel size: how many positions it covers"""
     dilation: int = 1
-    """how far apart they stand"""
+    """the distance between these positions"""
     growth: int = 1
-    """what the dilation is multiplied with from layer to layer; 2 doubles the reach with each"""
+    """the factor of the dilation from layer to layer; 2 doubles the receptive field with each"""
     gate: Gates = "sigmoid"
     """a · σ(b), tanh(a) · σ(b), or a alone"""
     kernel: ConvolutionKernel = "full"
-    """full: all features at all places; separable: each feature over the places by itself, then all features mixed"""
+    """full: all features at all positions; separable: each feature over positions by itself, then all features mixed"""
     view: View = "both"
 
     def __post_init__(self) -> None:
@@ -58,12 +58,12 @@ class Convolution(Mixer):
 
 @dataclass(frozen=True, eq=False)
 class LastInputs:
-    """What the next positions will still see; None before the first."""
+    """The last inputs, which the next positions still see; None before the first."""
 
     inputs: Float[Tensor, "batch reach width"] | None = None
 
     def reorder(self, batch: Tensor) -> "LastInputs":
-        """The state with its sequences picked anew, as beam search does."""
+        """Select sequences of the batch, in the given order, as beam search does."""
         return self if self.inputs is None else LastInputs(self.inputs[batch])
 
 
@@ -90,7 +90,7 @@ class GatedConvolution(nn.Module):
         keep: Tensor | Mask | None = None,
         at: Tensor | None = None,
     ) -> Float[Tensor, "batch length width"]:
-        """All positions at once. Padding counts as zeros; neighbors are those in the tensor, wherever they stand."""
+        """All positions at once. Padding counts as zeros; neighbors are those in the tensor, whatever `at` says."""
         kept = kept_inputs(keep, x, "convolution")
         if kept is not None:
             x = x.masked_fill(~kept[:, :, None], 0.0)
@@ -98,7 +98,7 @@ class GatedConvolution(nn.Module):
         return self._convolve(F.pad(x, (0, 0, self.reach - ahead, ahead)))
 
     def start(self) -> LastInputs:
-        """Nothing was seen."""
+        """The state before the first position."""
         check_past("convolution", self.view)
         return LastInputs()
 
@@ -111,7 +111,7 @@ class GatedConvolution(nn.Module):
         return self._convolve(seen), LastInputs(seen[:, seen.shape[1] - self.reach :])
 
     def _convolve(self, x: Tensor) -> Tensor:
-        """The outputs of as many positions as there are kernels that lie wholly inside."""
+        """The outputs of all positions whose kernel lies wholly inside."""
         hidden = self.taps(x.mT).mT
         hidden = hidden if self.mix is None else self.mix(hidden)
         if self.gate != "none":
@@ -121,5 +121,5 @@ class GatedConvolution(nn.Module):
         return output
 
     def extra_repr(self) -> str:
-        """What the module's print shows."""
+        """The settings in the module's repr."""
         return f"gate={self.gate}, view={self.view}"

@@ -1,7 +1,7 @@
-"""y_t = h_t,  h_t = cell(x_t, h_{t-1}): positions pass on a state
+"""A recurrent network over positions: y_t = h_t,  h_t = cell(x_t, h_{t-1})
 
-With both views, one cell reads forward and one backward, each with half of the width. The cells are those of
-`regard.layers.rnn`. As a branch of a Transformer's layer: Chen et al., 2018, https://arxiv.org/abs/1804.09849
+With the view "both" it is bidirectional, and each direction has half of the width. The cells are those of
+`regard.layers.rnn`. As a branch of a Transformer layer: Chen et al., 2018, https://arxiv.org/abs/1804.09849
 """
 
 from dataclasses import dataclass, replace
@@ -42,12 +42,12 @@ class HiddenState:
     states: States | None = None
 
     def reorder(self, batch: Tensor) -> "HiddenState":
-        """The state with its sequences picked anew, as beam search does."""
+        """Select sequences of the batch, in the given order, as beam search does."""
         return self if self.states is None else HiddenState(tuple(state[:, batch] for state in self.states))
 
 
 class RecurrentMixing(nn.Module):
-    """A layer of cells whose outputs have the width of its inputs."""
+    """A recurrent layer whose outputs have the width of its inputs."""
 
     def __init__(self, design: Recurrent, width: int) -> None:
         super().__init__()
@@ -61,7 +61,7 @@ class RecurrentMixing(nn.Module):
         keep: Tensor | Mask | None = None,
         at: Tensor | None = None,
     ) -> Float[Tensor, "batch length width"]:
-        """All positions, in the order of the tensor; of a padded sequence, those before the padding."""
+        """All positions, in the order of the tensor; padding at the end of a sequence is not read."""
         kept = kept_inputs(keep, x, "recurrent")
         if kept is None:
             return self.rnn(x)[0]
@@ -72,7 +72,7 @@ class RecurrentMixing(nn.Module):
         return output.masked_fill(~kept[:, :, None], 0.0)
 
     def start(self) -> HiddenState:
-        """Nothing was seen."""
+        """The state before the first position."""
         check_past("recurrent", self.view)
         return HiddenState()
 

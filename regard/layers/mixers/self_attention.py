@@ -1,7 +1,7 @@
-"""Attention of a text to itself, as the mixer of a layer.
+"""Self-attention as the mixer of a layer.
 
-What it is made of are settings of the model (`heads`, `mask`, `score` …), which give a layer its
-`regard.attention.multihead.Attention`; here is only the name by which a model chooses it.
+Its settings (`heads`, `mask`, `score` …) are those of the model, which build the layer's
+`regard.attention.multihead.Attention`; this file holds only the name by which a model chooses it.
 """
 
 from dataclasses import dataclass, replace
@@ -15,7 +15,7 @@ from regard.layers.mixer import Mixer, View
 
 @dataclass(frozen=True)
 class SelfAttention(Mixer):
-    """Attention of the parts that the model names; of the usual ones where there is no model."""
+    """Self-attention with the model's settings; with default settings outside a model."""
 
     view: View = "both"
 
