@@ -1,4 +1,4 @@
-"""A backend computes attention its own way and gives the numbers of the definition."""
+"""A backend is one implementation of attention; all backends give the numbers of the definition."""
 
 from dataclasses import dataclass
 from functools import cache
@@ -16,40 +16,40 @@ BACKENDS = Catalog("regard.attention.backends")
 
 
 class Attended(NamedTuple):
-    """What was read, and the weights it was read with where they were asked for."""
+    """The output of attention, and the attention weights if they were requested."""
 
     output: Float[Tensor, "batch heads query value_width"]
     weights: Float[Tensor, "batch heads query key"] | None = None
 
 
 class Backend(Part):
-    """One way of computing attention."""
+    """One implementation of attention."""
 
     rank: ClassVar[int] = 0
-    """of those that can serve a call, the one of the lowest rank is chosen"""
+    """among the backends that support a call, the one of the lowest rank is chosen"""
 
     def refusal(self, call: Call) -> str | None:
-        """Why this backend cannot give the right numbers for the call; None if it can."""
+        """Why this backend does not support the call; None if it does."""
         return None
 
     def hesitation(self, call: Call) -> str | None:
-        """Why it would rather leave the call to another, though it can serve it; None if it would not."""
+        """Why another backend would be better, though this one supports the call; None if none would be."""
         return None
 
     def __call__(self, call: Call) -> Attended:
-        """The output."""
+        """Compute attention."""
         raise self.unbuilt()
 
 
 @cache
 def backends() -> tuple[tuple[str, Backend], ...]:
-    """All of them by name, the preferred first."""
+    """All backends by name, in the order of their rank."""
     found = [(name, BACKENDS.make(name)) for name in BACKENDS.names]
     return tuple(sorted(found, key=lambda pair: pair[1].rank))
 
 
 def choose(call: Call) -> Backend:
-    """The backend that was asked for, or else the best of those that serve the call."""
+    """The backend that was named, or else the best of those that support the call."""
     if call.backend is not None:
         backend: Backend = BACKENDS.make(call.backend, "attend: backend")
         reason = backend.refusal(call)
@@ -70,7 +70,7 @@ def choose(call: Call) -> Backend:
 
 @dataclass(frozen=True)
 class BackendChoice:
-    """Which backend serves a call, and why each of the others does not."""
+    """The backend chosen for a call, and why each of the others is not."""
 
     chosen: str
     reasons: dict[str, str]
@@ -80,7 +80,7 @@ class BackendChoice:
 
 
 def explain_call(call: Call) -> BackendChoice:
-    """The choice for a call, in words."""
+    """Explain the choice of a backend for a call."""
     chosen = _name(choose(call))
     reasons = {}
     for name, backend in backends():

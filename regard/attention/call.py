@@ -1,4 +1,4 @@
-"""One call of attention: the tensors, the parts, and where everything stands, checked once for all backends."""
+"""The arguments of one call of attention: tensors, parts and positions, checked once for all backends."""
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
@@ -24,10 +24,10 @@ Answer = TypeVar("Answer")
 
 @dataclass(frozen=True, eq=False)
 class Call:
-    """What attention is asked: the arguments of `attend`, checked. Keys and values may have fewer heads than queries.
+    """The checked arguments of `attend`. Keys and values may have fewer heads than queries (grouped-query attention).
 
-    A query may look where both `mask` and `keep` say so: usually the mask of the layer, and the padding mask of the
-    batch. Where it may look at nothing it reads zeros.
+    A query may attend to a key where both `mask` and `keep` allow it: usually the layer's mask, such as the causal
+    mask, and the batch's padding mask. A query that may attend to nothing reads zeros.
     """
 
     query: Float[Tensor, "batch heads query width"]
@@ -38,19 +38,19 @@ class Call:
     normalizer: Normalizer
     mask: Mask | None = None
     keep: Bool[Tensor, "..."] | Mask | None = None
-    """True where a query may look: a mask, or a tensor that broadcasts to [batch, heads, query, key]"""
+    """True where a query may attend: a mask, or a tensor that broadcasts to [batch, heads, query, key]"""
     bias: Float[Tensor, "..."] | Bias | None = None
     """what is added to the logits"""
     query_at: Int[Tensor, "*query_batch query"] | None = None
-    """where the queries stand; 0, 1, 2, … unless given"""
+    """the positions of the queries; by default 0, 1, 2, …"""
     key_at: Int[Tensor, "*key_batch key"] | None = None
-    """where the keys stand; 0, 1, 2, … unless given"""
+    """the positions of the keys; by default 0, 1, 2, …"""
     dropout: float = 0.0
-    """the share of weights left out at random"""
+    """dropout of the attention weights"""
     backend: str | Part | None = None
-    """the fastest that gives the right numbers unless named"""
+    """by default the fastest that supports the call"""
     weights: bool = False
-    """whether the weights are returned too, whichever backend makes the output"""
+    """whether the attention weights are returned too, whichever backend computes the output"""
 
     def __post_init__(self) -> None:
         _check_shapes(self)
@@ -58,19 +58,19 @@ class Call:
 
     @property
     def in_order(self) -> bool:
-        """Queries and keys both stand at 0, 1, 2, …"""
+        """Whether queries and keys are at positions 0, 1, 2, …"""
         return self.query_at is None and self.key_at is None
 
     @cached_property
     def places(self) -> tuple[Tensor, Tensor]:
-        """Where the queries and the keys stand."""
+        """The positions of the queries and of the keys."""
         query_at = positions_of(self.query.shape[2], self.query) if self.query_at is None else self.query_at
         key_at = positions_of(self.key.shape[2], self.key) if self.key_at is None else self.key_at
         return query_at, key_at
 
     @cached_property
     def masks(self) -> tuple[Mask, ...]:
-        """The masks that must all say yes; beside them, `keep` may be a tensor."""
+        """The masks that are combined with `&`; beside them, `keep` may be a tensor."""
         given = (self.mask, None if isinstance(self.keep, Tensor) else self.keep)
         return tuple(part for mask in given if mask is not None for part in mask.conjuncts())
 
@@ -86,7 +86,7 @@ class Call:
 
     @cached_property
     def keep_tensor(self) -> Tensor | None:
-        """What may be seen, spelled out for every pair."""
+        """All masks as one tensor over pairs."""
         together = self.keep if isinstance(self.keep, Tensor) else None
         for mask in self.masks:
             keep = mask(*self.places)
@@ -95,14 +95,14 @@ class Call:
         return together
 
     def bias_tensor(self) -> Tensor | None:
-        """The bias, spelled out for every pair."""
+        """The bias as a tensor over pairs."""
         if isinstance(self.bias, Bias):
             key = spread(self.key, self.groups)
             return self.bias(self.query, key, *self.places)
         return self.bias
 
     def rows(self, chosen: Tensor | slice) -> "Call":
-        """The same call for some of the queries alone."""
+        """The call restricted to some queries."""
         return replace(
             self,
             query=self.query[:, :, chosen],
@@ -112,7 +112,7 @@ class Call:
         )
 
     def columns(self, chosen: Tensor | slice) -> "Call":
-        """The same call for some of the keys alone."""
+        """The call restricted to some keys."""
         return replace(
             self,
             key=self.key[:, :, chosen],
@@ -123,7 +123,7 @@ class Call:
         )
 
     def heads(self, chosen: Tensor) -> "Call":
-        """The same call in some of the heads alone."""
+        """The call restricted to some attention heads."""
         shared = chosen // self.groups
         bias = self.bias.select(chosen) if isinstance(self.bias, Bias) else _cut(self.bias, -3, chosen)
         return replace(
@@ -223,7 +223,7 @@ def _check_parts(call: Call) -> None:
 
 
 def check_keep(keep: Tensor, query: Tensor, key: Tensor) -> None:
-    """A mask that is given as a tensor is bool and fits the pairs."""
+    """Raise an error unless a mask tensor is bool and broadcasts to the pairs."""
     if keep.dtype != torch.bool:
         raise ShapeError(
             f"attend: keep must be bool, True where a query may look, but is {keep.dtype}; "
@@ -233,7 +233,7 @@ def check_keep(keep: Tensor, query: Tensor, key: Tensor) -> None:
 
 
 def check_broadcast(name: str, tensor: Tensor, query: Tensor, key: Tensor) -> None:
-    """The tensor has a number for every pair, or for all along an axis."""
+    """Raise an error unless the tensor broadcasts to the pairs."""
     full = (query.shape[0], query.shape[1], query.shape[2], key.shape[2])
     ends = zip(reversed(tensor.shape), reversed(full), strict=False)
     if tensor.dim() > 4 or any(size not in (1, wanted) for size, wanted in ends):

@@ -1,4 +1,4 @@
-"""Attention, the one idea:
+"""The definition of attention:
 
     output = normalizer(score(query, key) + bias, keep) @ value
 
@@ -19,10 +19,10 @@ from regard.attention.position import Bias
 
 @arguments_of(Call)
 def attend(call: Call) -> Attended:
-    """Read from the values what each query finds by the keys.
+    """Attention: each query reads a weighted sum of the values, with weights from comparing it with the keys.
 
     attend(query, key, value, *, score, normalizer, mask=None, keep=None, bias=None, …): the arguments are those of a
-    `Call`, which explains them. The fastest backend that gives the right numbers is chosen unless one is named.
+    `Call`, which explains them. The fastest backend that supports the call is chosen unless one is named.
     """
     attended = choose(call)(call)
     if call.weights and attended.weights is None:
@@ -32,12 +32,12 @@ def attend(call: Call) -> Attended:
 
 @arguments_of(Call)
 def explain(call: Call) -> BackendChoice:
-    """Which backend `attend` would take for the same arguments, and why."""
+    """Which backend `attend` would choose for the same arguments, and why."""
     return explain_call(call)
 
 
 def define(call: Call) -> Attended:
-    """The definition, spelled out: every weight of every pair is computed and held."""
+    """The definition, literally: the weights of all pairs are computed and stored."""
     weights = _weights(call)
     dropped = F.dropout(weights, call.dropout) if call.dropout else weights
     output = dropped @ spread(call.value, call.groups)
@@ -49,7 +49,7 @@ def define(call: Call) -> Attended:
 def weights_of(
     call: Call, heads: Sequence[int] | Tensor | None = None, rows: Sequence[int] | Tensor | slice | None = None
 ) -> Float[Tensor, "batch some_heads some_queries key"]:
-    """The weights of the asked heads and query rows alone, by the definition."""
+    """The attention weights of some heads and query rows, by the definition."""
     if rows is not None:
         call = call.rows(rows if isinstance(rows, slice) else _index(rows, call))
     if heads is not None:

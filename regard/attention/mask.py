@@ -1,4 +1,4 @@
-"""A mask says who may look where: a predicate on positions, composed with `&`, `|` and `~`.
+"""A mask says which keys a query may attend to: a predicate on positions, composed with `&`, `|` and `~`.
 
 (Causal() & Window(128) | GlobalTokens(1))(query_at, key_at)
 """
@@ -20,19 +20,19 @@ MASKS = Catalog("regard.attention.masks")
 
 
 class Mask(Part):
-    """keep[i, j] is True where the query at position i may look at the key at position j."""
+    """keep[i, j] is True where the query at position i may attend to the key at position j."""
 
     causal: ClassVar[bool] = False
-    """exactly: a key may stand at or before its query"""
+    """whether this is the causal mask: exactly the keys at or before the query"""
     keys_only: ClassVar[bool] = False
-    """what may be seen depends on the key (and the batch), not on the query"""
+    """whether the mask depends on the key (and the batch), not on the query, as a padding mask does"""
 
     def __call__(
         self, query_at: Int[Tensor, "*batch query"], key_at: Int[Tensor, "*key_batch key"]
     ) -> Bool[Tensor, "*#batch_heads query key"]:
         """The predicate for every pair; leading axes are (batch, heads), either left out or of size 1 at will."""
         rows, columns = query_at[..., :, None], key_at[..., None, :]
-        if rows.dim() + columns.dim() > 4:  # positions of its own for each sequence: leave a place for the heads
+        if rows.dim() + columns.dim() > 4:  # positions with a batch axis: add an axis for the heads
             rows, columns = (side.reshape(-1, 1, *side.shape[-2:]) for side in (rows, columns))
         keep = self.forward(rows, columns)
         return keep.expand(*keep.shape[:-2], query_at.shape[-1], key_at.shape[-1])
@@ -58,11 +58,11 @@ class Mask(Part):
         return type(self).__eq__ is not object.__eq__
 
     def conjuncts(self) -> tuple["Mask", ...]:
-        """The masks that must all say yes; just itself unless composed with `&`."""
+        """The masks that are composed with `&`; only itself if there is none."""
         return (self,)
 
     def spelled(self) -> str:
-        """The mask as a config has it, such as `causal & window(size=128)`."""
+        """The mask as written in a config, such as `causal & window(size=128)`."""
         name, given = type(self).__module__.rpartition(".")[2], []
         for field in fields(cast(Any, self)):
             value = getattr(self, field.name)
@@ -84,12 +84,12 @@ class Mask(Part):
 
 @dataclass(frozen=True)
 class _Composed(Mask):
-    """Two masks that decide together."""
+    """A composition of two masks."""
 
     left: Mask
     right: Mask
     sign: ClassVar[str]
-    """how the two are joined in a config"""
+    """the operator in a config"""
 
     def spelled(self) -> str:
         return f"({self.left.spelled()} {self.sign} {self.right.spelled()})"
@@ -107,7 +107,7 @@ class _Composed(Mask):
 
 
 class And(_Composed):
-    """Both say yes."""
+    """What both masks allow."""
 
     sign = "&"
 
@@ -125,7 +125,7 @@ class And(_Composed):
 
 
 class Or(_Composed):
-    """One or the other says yes."""
+    """What at least one mask allows."""
 
     sign = "|"
 
@@ -138,7 +138,7 @@ class Or(_Composed):
 
 @dataclass(frozen=True)
 class Not(Mask):
-    """What the other forbids."""
+    """What the other mask forbids."""
 
     mask: Mask
 

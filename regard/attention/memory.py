@@ -1,6 +1,6 @@
-"""A memory holds what was written, for later queries to read. It is a value: `memory = memory.extend(key, value)`.
+"""A memory stores keys and values for later queries, as the KV cache of a decoder does.
 
-Nothing remembers by itself: who wants to go on from a memory keeps it, and may go on from it twice.
+It is a value: `memory = memory.extend(key, value)`. A caller may keep a memory and extend it twice.
 """
 
 from typing import Self
@@ -20,17 +20,17 @@ MEMORIES = Catalog("regard.attention.memories")
 
 
 class Memory(Part):
-    """Something to write pairs of keys and values to, and to read from."""
+    """A store of keys and values, such as a KV cache."""
 
     length: int
     """how many pairs were written"""
 
     def start(self, reading: Reading) -> "Memory":
-        """An empty memory that will be read this way."""
+        """An empty memory that will be read with this score and normalizer."""
         raise self.unbuilt()
 
     def reach(self) -> Mask | None:
-        """What a query may see of this memory, if not all of it."""
+        """The mask of what a query may see of this memory; None if all of it."""
         return None
 
     def extend(
@@ -39,7 +39,7 @@ class Memory(Part):
         value: Float[Tensor, "batch heads length value_width"],
         keep: Bool[Tensor, "batch length"] | None = None,
     ) -> Self:
-        """A memory that also holds these pairs, save those that are not to be kept."""
+        """A memory that also holds these keys and values, except those that the padding mask `keep` hides."""
         raise self.unbuilt()
 
     def read(
@@ -49,13 +49,13 @@ class Memory(Part):
         query_at: Int[Tensor, "*positions query"],
         keep: Mask | None = None,
     ) -> Float[Tensor, "batch heads query value_width"]:
-        """What the queries find, where the mask lets them look."""
+        """The attention output of the queries under the mask."""
         raise self.unbuilt()
 
     def advance(
         self, reading: Reading, query: Tensor, key: Tensor, value: Tensor, query_at: Tensor, keep: Mask | None = None
     ) -> tuple[Tensor, "Memory"]:
-        """Write each pair, then read with the query that stands there: step by step, however many come at once."""
+        """Write each key and value, then read with the query at that position, step by step."""
         memory, outputs = self, []
         for step in range(query.shape[2]):
             here = slice(step, step + 1)
@@ -64,23 +64,23 @@ class Memory(Part):
         return torch.cat(outputs, dim=2), memory
 
     def reorder(self, batch: Int[Tensor, "picked"]) -> Self:
-        """The memory with its sequences picked anew: what a beam search does when hypotheses part."""
+        """Select sequences of the batch, in the given order, as beam search does."""
         raise self.unbuilt()
 
 
 class PairMemory(Memory):
-    """A memory that holds the pairs as they were written, each in its place."""
+    """A memory that holds keys and values as they were written, with their positions."""
 
     key: Tensor | None
-    """the keys that are held, [batch, heads, length, width]; None before the first"""
+    """the stored keys, [batch, heads, length, width]; None before the first"""
     value: Tensor | None
-    """and their values"""
+    """the stored values"""
     kept: Tensor | None
-    """False where a pair was not to be kept; None if all were"""
+    """the padding mask: False where a pair is hidden; None if all are visible"""
 
     @property
     def at(self) -> Int[Tensor, "length"]:
-        """Where the held keys stand."""
+        """The positions of the stored keys."""
         raise self.unbuilt()
 
     def read(self, reading: Reading, query: Tensor, query_at: Tensor, keep: Mask | None = None) -> Tensor:
@@ -99,12 +99,12 @@ class PairMemory(Memory):
 
 
 class MixedMemory(Memory):
-    """A memory in which what was written is blended, so that no single pair can be told apart."""
+    """A memory that combines what was written into slots, so that single pairs are lost."""
 
     def blended(
         self,
     ) -> tuple[Float[Tensor, "batch heads slots width"], Float[Tensor, "batch heads slots value_width"]]:
-        """The blended keys and values."""
+        """The keys and values of the slots."""
         raise self.unbuilt()
 
     def read(self, reading: Reading, query: Tensor, query_at: Tensor, keep: Mask | None = None) -> Tensor:
@@ -114,7 +114,7 @@ class MixedMemory(Memory):
 
 
 def check_blending(memory: Memory, reading: Reading, keep: Mask | None) -> None:
-    """No part asks a memory that blends for single pairs."""
+    """Raise an error if a bias or a mask needs the single pairs, which a memory of this kind does not have."""
     name = type(memory).__name__.strip("_").lower()
     if isinstance(reading.positions, Bias):
         bias = type(reading.positions).__name__
@@ -135,7 +135,7 @@ def nothing_written(memory: Memory) -> CombinationError:
 
 
 def both(one: Mask | None, other: Mask | None) -> Mask | None:
-    """What both allow."""
+    """The conjunction of two masks."""
     if one is None or other is None:
         return other if one is None else one
     return one & other

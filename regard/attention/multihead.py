@@ -1,9 +1,9 @@
-"""Multi-head attention: project, split into heads, place, attend, merge.
+"""Multi-head attention: project, split into attention heads, add positions, attend, merge.
 
     head_h = attend(query W_h^Q, key W_h^K, value W_h^V),  output = [head_1; …; head_H] W^O
 
 Each head has width d/H, so the number of weights does not depend on the number of heads. Vaswani et al., 2017,
-https://arxiv.org/abs/1706.03762; with fewer key heads: Ainslie et al., 2023, https://arxiv.org/abs/2305.13245
+https://arxiv.org/abs/1706.03762; with fewer key heads (GQA): Ainslie et al., 2023, https://arxiv.org/abs/2305.13245
 """
 
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ from regard.base.errors import CombinationError, ConfigError, check_at_least
 
 @dataclass(frozen=True, kw_only=True)
 class Attention:
-    """What an attention is made of; `build` makes the layer.
+    """Settings of multi-head attention; `build` makes the layer.
 
     Parts are given as values, `Causal() & Window(128)`, or as they are written in a config,
     `"causal & window(128)"`.
@@ -34,22 +34,22 @@ class Attention:
 
     heads: int = 8
     key_heads: int | None = None
-    """key and value heads, each shared by heads / key_heads query heads; as many as heads unless set"""
+    """grouped-query attention: key and value heads, each shared by heads / key_heads query heads; default `heads`"""
     width: int | None = None
-    """of all queries, and of all keys, together; that of the input unless set"""
+    """the width of all query heads together, and of all key heads; by default that of the input"""
     value_width: int | None = None
-    """of all values together; as `width` unless set"""
+    """the width of all value heads together; by default `width`"""
     score: Score | str | dict[str, Any] = "scaled_dot"
     mask: Mask | str | dict[str, Any] | None = None
     normalizer: Normalizer | str | dict[str, Any] = "softmax"
     positions: Position | str | dict[str, Any] | None = None
     memory: Memory | str | dict[str, Any] = "growing"
     bias: bool = True
-    """whether the projections add one"""
+    """whether the projections have a bias"""
     dropout: float = 0.0
-    """the share of weights left out at random in training"""
+    """dropout of attention weights"""
     backend: str | None = None
-    """the fastest that serves unless named"""
+    """by default the fastest that supports the call"""
 
     def __post_init__(self) -> None:
         check_at_least("attention", 1, heads=self.heads, key_heads=self.key_heads or 1)
@@ -59,12 +59,12 @@ class Attention:
             raise ConfigError(f"attention: heads ({self.heads}) must be a multiple of key_heads ({self.key_heads})")
 
     def build(self, width: int, source_width: int | None = None) -> "MultiHead":
-        """The layer for inputs of `width`; with `source_width`, one that reads from a source of that width."""
+        """Build the layer for inputs of `width`; with `source_width`, cross-attention to a source of that width."""
         return MultiHead(self, width, source_width)
 
 
 class MultiHead(nn.Module):
-    """Attention in several heads, each with projections of its own."""
+    """Multi-head attention; each attention head has its own projections."""
 
     def __init__(self, design: Attention, width: int, source_width: int | None = None) -> None:
         super().__init__()
@@ -112,7 +112,7 @@ class MultiHead(nn.Module):
         at: Int[Tensor, "*positions query"] | None = None,
         source_at: Int[Tensor, "*source_positions key"] | None = None,
     ) -> Float[Tensor, "batch query width"]:
-        """x reads from the source, or from itself. `keep` narrows the layer's own mask: padding, most often."""
+        """Cross-attention of x to the source, or self-attention. `keep` is a further mask, most often for padding."""
         if source is None or (source is x and source_at is at):
             source_at = at
             query, key, value = self._project(x, at)
@@ -132,7 +132,7 @@ class MultiHead(nn.Module):
         keep: Bool[Tensor, "batch key"] | None = None,
         memory: Memory | None = None,
     ) -> Memory:
-        """The source's keys and values, projected once, to be read as often as needed; added to `memory` if given."""
+        """Project the source's keys and values once for all later reads; appended to `memory` if given."""
         memory = self.start() if memory is None else memory
         at = positions_of(source.shape[1], source, first=memory.length)
         return memory.extend(*self._project_source(source, at), keep)
@@ -143,21 +143,21 @@ class MultiHead(nn.Module):
         memory: Memory,
         at: Int[Tensor, "*positions query"] | None = None,
     ) -> Float[Tensor, "batch query width"]:
-        """x reads from a memory; its positions count from 0 unless given."""
+        """Attention of x to a memory; by default its positions count from 0."""
         at = positions_of(x.shape[1], x) if at is None else at
         return self._merge(memory.read(self.reading, self._project_query(x, at), at, self.mask))
 
     def advance(
         self, x: Float[Tensor, "batch query width"], memory: Memory
     ) -> tuple[Float[Tensor, "batch query width"], Memory]:
-        """The next positions of a text: each is written to the memory, then reads from it."""
+        """One decoding step: the next positions are written to the memory (KV cache), then read from it."""
         at = positions_of(x.shape[1], x, first=memory.length)
         query, key, value = self._project(x, at)
         output, memory = memory.advance(self.reading, query, key, value, at, self.mask)
         return self._merge(output), memory
 
     def explain(self, x: Tensor, source: Tensor | None = None, keep: Tensor | Mask | None = None) -> BackendChoice:
-        """Which backend `forward` would take for these inputs, and why."""
+        """Which backend `forward` would choose for these inputs, and why."""
         query, (key, value) = self._project_query(x, None), self._project_source(x if source is None else source, None)
         return self.reading.explain(query, key, value, keep, mask=self._own_mask())
 
@@ -189,11 +189,11 @@ class MultiHead(nn.Module):
         return merged
 
     def _own_mask(self) -> Mask | None:
-        """What the layer itself lets a query see."""
+        """The layer's mask, with the reach of its memory."""
         return both(self.mask, self.memory.reach())
 
     def _through_slots(self, query: Tensor, key: Tensor, value: Tensor, keep: Tensor | Mask | None) -> Tensor:
-        """A memory that blends is written first and read afterwards; only what hides whole keys can be obeyed."""
+        """Write to a memory of slots, then read it; of all masks, only those that hide whole keys are possible."""
         call = self.reading.call(query, key, value, keep, mask=self._own_mask())
         tensor = call.keep if isinstance(call.keep, Tensor) else None
         if not all(mask.keys_only for mask in call.masks) or (

@@ -1,4 +1,4 @@
-"""A normalizer turns the logits of a query into weights over the keys."""
+"""A normalizer turns the logits of a query into attention weights over the keys."""
 
 from jaxtyping import Bool, Float
 from torch import Tensor
@@ -10,10 +10,10 @@ NORMALIZERS = Catalog("regard.attention.normalizers")
 
 
 class Normalizer(Part):
-    """weights[i, :] = normalizer(logits[i, :]), with forbidden keys at exactly zero."""
+    """weights[i, :] = normalizer(logits[i, :]); masked keys get exactly zero."""
 
     sums_to_one: bool = True
-    """promised for every query that may look at something"""
+    """whether weights sum to one for every query that may attend to something"""
     exponential: bool = False
     """weights are proportional to exp(logit), as torch's fused kernels compute them"""
     proportional: bool = False
@@ -28,7 +28,7 @@ class Normalizer(Part):
         logits: Float[Tensor, "*batch query key"],
         keep: Bool[Tensor, "..."] | None = None,
     ) -> Float[Tensor, "*batch query key"]:
-        """The weights; a query that may look at nothing gets zeros, and sends no gradient."""
+        """The weights; a query that may attend to nothing gets zeros and no gradient."""
         if logits.shape[-1] == 0:
             return logits
         if keep is None:

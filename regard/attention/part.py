@@ -1,7 +1,7 @@
-"""What the five kinds of parts have in common.
+"""The base of all parts: scores, masks, normalizers, positions, memories and backends.
 
 A part is a frozen dataclass: a value that can be compared, printed and written in a config. A part that
-needs weights, or needs to know the number of heads, gives them to a module in `build`.
+needs weights, or the number of heads, makes a module in `build`.
 """
 
 import copy
@@ -16,19 +16,19 @@ from regard.base.errors import UsageError
 
 @dataclass(frozen=True, kw_only=True)
 class Sizes:
-    """What a part may need to know of the attention that it is built into."""
+    """The sizes of the attention layer that a part is built for."""
 
     width: int
-    """of the vectors that enter the layer"""
+    """the width of the layer's input"""
     heads: int
     key_heads: int
     """fewer than `heads` where several query heads share a key head"""
     query_width: int
-    """of one query head"""
+    """the width of one query head"""
     key_width: int
-    """of one key head; equal to the query's unless the score brings different widths together"""
+    """the width of one key head; equal to the query's unless the score allows different widths"""
     value_width: int
-    """of one value head"""
+    """the width of one value head"""
 
 
 class Part:
@@ -39,11 +39,11 @@ class Part:
         return self
 
     def select(self, heads: Tensor) -> Self:
-        """The part as it works in the chosen heads alone; most parts treat all heads alike."""
+        """The part restricted to the chosen attention heads; most parts treat all heads alike."""
         return self
 
     def unbuilt(self) -> UsageError:
-        """The error for a part that was put to work before `build`."""
+        """The error for a part that is used before `build`."""
         name = type(self).__name__
         return UsageError(f"{name} has weights: use {name}(…).build(sizes), or put it into an Attention(…)")
 
@@ -52,7 +52,7 @@ class PerHead(nn.Module):
     """A built part whose parameters and buffers all have the heads as their first axis."""
 
     def select(self, heads: Tensor) -> Self:
-        """A view of the part with the chosen heads alone."""
+        """A view of the part with only the chosen attention heads."""
         chosen = copy.copy(self)
         picked = {name: value[heads] for name, value in self._parameters.items() if value is not None}
         object.__setattr__(chosen, "_parameters", picked)
@@ -63,7 +63,7 @@ class PerHead(nn.Module):
 def by_head(vectors: Tensor, weight: Tensor) -> Tensor:
     """Each head's vectors, [batch, heads, length, width], times the head's own matrix, [heads, width, other width].
 
-    With one head, the usual case of a recurrent network, it is a single product; a broadcast would make one a sequence.
+    With one head, as in a recurrent network, it is a single product; a broadcast would make one per sequence.
     """
     if weight.shape[0] == 1:
         return vectors @ weight[0]
@@ -71,5 +71,5 @@ def by_head(vectors: Tensor, weight: Tensor) -> Tensor:
 
 
 def positions_of(length: int, like: Tensor, first: int = 0) -> Tensor:
-    """first, first + 1, …: where a sequence without gaps stands."""
+    """first, first + 1, …: the positions of a sequence without gaps."""
     return torch.arange(first, first + length, device=like.device)

@@ -1,4 +1,4 @@
-"""Positions tell an attention, which by itself sees a bag of pairs, who stands where.
+"""Positional encodings: they tell attention, which by itself ignores order, the position of each token.
 
 They act in one of two ways. They `place` vectors: at the model's input, at the input of each layer's
 projections, or on queries, keys and values. Or they are a `Bias`: a number added to the logit of each pair.
@@ -22,13 +22,13 @@ Layers = Literal["first", "every"]
 
 
 class Position(Part):
-    """Where things stand, made known to the attention."""
+    """A positional encoding."""
 
     relative: bool = False
-    """moving all queries and keys by the same distance changes no logit"""
+    """relative positions: moving all queries and keys by the same distance changes no logit"""
 
     def place(self, vectors: Tensor, at: Tensor, role: Role) -> Tensor:
-        """The vectors, [batch, length, width] or [batch, heads, length, width], with their positions in them."""
+        """Encode positions into vectors, [batch, length, width] or [batch, heads, length, width]."""
         return vectors
 
     def widened(self, width: int, role: Role) -> int:
@@ -37,7 +37,7 @@ class Position(Part):
 
 
 class PositionVectors(Position):
-    """A vector for each position, joined to the vectors that stand there.
+    """Position embeddings: a vector for each position, joined to the vectors at that position.
 
     | join        | layers | what happens                                                       |
     |-------------|--------|--------------------------------------------------------------------|
@@ -50,10 +50,10 @@ class PositionVectors(Position):
     join: Join
     layers: Layers
     width: int | None
-    """of p where it is concatenated"""
+    """the width of p where it is concatenated"""
 
     def check(self, name: str) -> None:
-        """A width is given just where it is needed."""
+        """Raise an error if a needed width is missing."""
         if self.join == "concatenate" and self.width is None:
             raise ConfigError(f"{name}: join='concatenate' needs width=…, how wide the vectors put beside are")
 
@@ -83,10 +83,10 @@ class PositionVectors(Position):
 
 
 class Bias(Position):
-    """Positions that speak through the logits."""
+    """A position bias, added to the logits."""
 
     reads_values: bool = False
-    """`output` adds to what is read, so the weights themselves are needed"""
+    """whether `output` adds to the attention output, so that the weights themselves are needed"""
 
     def __call__(
         self,
@@ -95,7 +95,7 @@ class Bias(Position):
         query_at: Int[Tensor, "*positions query"],
         key_at: Int[Tensor, "*key_positions key"],
     ) -> Float[Tensor, "..."]:
-        """What is added to the logits; broadcasts to [batch, heads, query, key]."""
+        """The bias of the logits; broadcasts to [batch, heads, query, key]."""
         return self.forward(query, key, query_at, key_at)
 
     def forward(self, query: Tensor, key: Tensor, query_at: Tensor, key_at: Tensor) -> Tensor:
@@ -103,7 +103,7 @@ class Bias(Position):
         raise self.unbuilt()
 
     def output(self, weights: Tensor, query_at: Tensor, key_at: Tensor) -> Tensor:
-        """What is added to the output, [batch, heads, query, value_width], given the weights."""
+        """The term added to the output, [batch, heads, query, value_width], given the weights."""
         raise self.unbuilt()
 
 

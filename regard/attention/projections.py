@@ -1,4 +1,4 @@
-"""The learned maps before attention: queries x W^Q, keys s W^K and values s W^V."""
+"""The linear projections before attention: queries x W^Q, keys s W^K and values s W^V."""
 
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -7,10 +7,9 @@ from regard.base.errors import ShapeError
 
 
 class Projections(nn.Module):
-    """W^Q, W^K and W^V, kept side by side so that one product serves all that read the same vectors.
+    """W^Q, W^K and W^V, stacked so that one product computes all that have the same input.
 
-    A layer that reads from itself has all three in `joint`. One that is made for a source has W^Q in `query`, and
-    W^K and W^V in `source`.
+    Self-attention has all three in `joint`. Cross-attention has W^Q in `query`, and W^K and W^V in `source`.
     """
 
     def __init__(
@@ -33,7 +32,7 @@ class Projections(nn.Module):
 
     @property
     def is_joint(self) -> bool:
-        """Whether the layer was made to read from itself."""
+        """Whether the layer was made for self-attention."""
         return "joint" in self._modules
 
     def of_both(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:

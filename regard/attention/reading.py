@@ -1,4 +1,4 @@
-"""Attention with its parts chosen: the module between the projections, and the one that `record` watches."""
+"""Attention with given parts: the module between the projections, which `record` hooks."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ class Reading(nn.Module):
         key_at: Tensor | None = None,
         mask: Mask | None = None,
     ) -> Call:
-        """What is asked of `attend`."""
+        """The arguments of `attend`."""
         return Call(
             query,
             key,
@@ -55,10 +55,10 @@ class Reading(nn.Module):
         )
 
     def forward(self, *sides: Any, **settings: Any) -> Tensor:
-        """What each head reads, [batch, heads, query, value width]; the arguments are those of `call`."""
+        """The output of each attention head, [batch, heads, query, value width]; takes the arguments of `call`."""
         call = self.call(*sides, **settings)
         return choose(call)(call).output
 
     def explain(self, *sides: Any, **settings: Any) -> BackendChoice:
-        """Which backend `forward` would take, and why."""
+        """Which backend `forward` would choose, and why."""
         return explain_call(self.call(*sides, **settings))

@@ -1,12 +1,11 @@
-"""Attention weights on request, from outside the model, beside the fast kernel.
+"""Record attention weights from outside the model, while fast kernels compute the output.
 
     with record(model, "decoder.*.cross", heads=[0, 3]) as seen:
         model(batch)
-    seen["decoder.layers.2.cross"][0]      # [batch, heads asked for, query, key]
+        seen["decoder.layers.2.cross"][0]      # [batch, chosen heads, query, key]
 
-The output still comes from whatever backend serves the layer; only the weights that were asked for are computed, once
-more, by the definition. `record` gives weights to look at; `watch` gives weights that are part of the graph, so that a
-loss on them teaches the layers where to look.
+The output still comes from the layer's backend; only the requested weights are computed once more, by the definition.
+`record` gives detached weights; `watch` gives weights with gradients, so that a loss can train them.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,16 +23,16 @@ from regard.attention.reading import Reading
 from regard.base.errors import UsageError, unknown
 
 Heads = Sequence[int] | None
-"""the numbers of some heads, or None for all"""
+"""the indices of some attention heads, or None for all"""
 Rows = Sequence[int] | slice | None
-"""some queries, or None for all"""
+"""the indices of some queries, or None for all"""
 
 
 class Recorded(dict[str, list[Tensor]]):
-    """The weights by layer name, one tensor for each time the layer was called."""
+    """The attention weights by layer name, one tensor per call of the layer."""
 
     def only(self) -> Tensor:
-        """The weights, where one layer was recorded in one call."""
+        """The weights, if one layer was recorded in one call."""
         calls = [weights for layer in self.values() for weights in layer]
         if len(calls) != 1:
             raise UsageError(f"record: {len(self)} layers were recorded in {len(calls)} calls; choose one by name")
@@ -48,7 +47,7 @@ def record(
     heads: Sequence[int] | None = None,
     rows: Sequence[int] | slice | None = None,
 ) -> Iterator[Recorded]:
-    """Record the weights of the layers whose names match, in the given heads and query rows alone.
+    """Record the weights of the layers whose names match, of all or the given attention heads and query rows.
 
     `*` in the pattern stands for anything. The weights are detached and stay on the model's device.
     """
@@ -65,9 +64,9 @@ def record(
 def watch(
     model: nn.Module, heads: Mapping[str, Heads], rows: Rows = None, within: Callable[[], Any] = nullcontext
 ) -> Iterator[dict[str, list[Tensor]]]:
-    """The weights of the named layers, one tensor for each time that a layer was called.
+    """The attention weights of the named layers, one tensor per call of a layer.
 
-    `within` is where they are computed: `torch.no_grad` makes weights to be looked at alone.
+    They are computed inside the context `within`; `torch.no_grad` gives weights without gradients.
     """
     layers = attention_layers(model)
     for name in heads:
@@ -92,7 +91,7 @@ def watch(
 
 
 def attention_layers(model: nn.Module) -> dict[str, Reading]:
-    """The model's attentions by the names of the layers that hold them; a lone layer's is empty."""
+    """The model's attention layers by name; the name of a lone layer is empty."""
     found = {}
     for name, module in model.named_modules():
         if isinstance(module, Reading):

@@ -1,4 +1,4 @@
-"""A score compares a query with a key: the higher the logit, the more the query wants of that key's value."""
+"""A score compares a query with a key: the higher the logit, the larger the attention weight of that key."""
 
 from jaxtyping import Float
 from torch import Tensor
@@ -13,11 +13,11 @@ class Score(Part):
     """logits[i, j] = score(query[i], key[j])."""
 
     factored: bool = False
-    """the logits are scale * query' @ key'.T, with `factors` giving the three"""
+    """whether the logits are scale * query' @ key'.T; `factors` gives the three"""
     positive: bool = False
-    """no logit is ever negative"""
+    """whether no logit is ever negative"""
     equal_widths: bool = True
-    """queries and keys must have the same width"""
+    """whether queries and keys must have the same width"""
 
     def __call__(
         self, query: Float[Tensor, "batch heads query width"], key: Float[Tensor, "batch heads key key_width"]
@@ -34,5 +34,5 @@ class Score(Part):
         raise self.unbuilt()
 
     def floats_per_pair(self, width: int) -> int:
-        """How many numbers `forward` holds for each pair while it works; blocks are cut by it."""
+        """How many numbers `forward` stores per pair; it decides the block size."""
         return 1

@@ -1,10 +1,10 @@
-"""The context-sensitive memory: a dict whose keys need not match, only resemble.
+"""A soft dictionary (associative memory): a dict whose keys need not match, only resemble.
 
     soft[query] = Σ_i normalizer(score(query W_Q, key_i W_K)) value_i W_V
 
 With a hard normalizer it is a Python mapping: a key reads what was last written for it, and a missing one is a
-KeyError. With any other it answers every query with a blend. What is read can be differentiated by query, keys,
-values and projections.
+KeyError. With any other it answers every query with a weighted mean. The result is differentiable with respect to
+query, keys, values and projections.
 """
 
 from collections.abc import Iterator, MutableMapping
@@ -23,7 +23,7 @@ from regard.base.errors import ShapeError, UsageError
 
 
 class SoftDict(nn.Module, MutableMapping[Any, Tensor]):
-    """Write pairs of vectors, look them up softly; what was written is saved with the module.
+    """Stores pairs of vectors and looks them up by attention; the pairs are saved with the module.
 
     Keys and values are vectors, or anything that `torch.as_tensor` makes one of; a number counts as a vector of
     width 1. With `projected`, W_Q, W_K and W_V are learned, starting as the identity: plain lookup to begin with.
@@ -58,7 +58,7 @@ class SoftDict(nn.Module, MutableMapping[Any, Tensor]):
         self.register_buffer("values_written", torch.empty(0, self.value_width))
 
     def write(self, keys: Float[Tensor, "pairs width"], values: Float[Tensor, "pairs value_width"]) -> None:
-        """Add pairs as they are; a key that is there already then counts twice."""
+        """Append pairs; a key that is there already then counts twice."""
         if keys.shape != (len(keys), self.width) or values.shape != (len(keys), self.value_width):
             raise ShapeError(
                 f"soft_dict: write takes keys [pairs, {self.width}] and values [pairs, {self.value_width}], "
@@ -68,7 +68,7 @@ class SoftDict(nn.Module, MutableMapping[Any, Tensor]):
         self.values_written = torch.cat([self.values_written.to(values), values])
 
     def look_up(self, queries: Float[Tensor, "queries width"]) -> Attended:
-        """What each query finds, [queries, value width], and the weight of each pair in it, [queries, pairs]."""
+        """The output of each query, [queries, value width], and its attention weights, [queries, pairs]."""
         if not len(self):
             raise UsageError("soft_dict: nothing was written yet, so there is nothing to look up")
         sides = (("query", queries), ("key", self.keys_written), ("value", self.values_written))
@@ -124,7 +124,7 @@ class SoftDict(nn.Module, MutableMapping[Any, Tensor]):
         super()._load_from_state_dict(state_dict, prefix, *rest)
 
     def extra_repr(self) -> str:
-        """What the module's print shows."""
+        """The settings in the module's repr."""
         return f"{len(self)} pairs, width={self.width}, value_width={self.value_width}, {self.normalizer}"
 
     def _projected(self, name: str, vectors: Tensor) -> Tensor:

@@ -1,4 +1,4 @@
-"""Sentences of like length together, results in the order of the input."""
+"""Batching for decoding: sentences of similar length together, results in the order of the input."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeVar
@@ -10,14 +10,14 @@ _Item = TypeVar("_Item")
 _Result = TypeVar("_Result")
 
 _WORTH_A_WORKER = 256
-"""tokens that are translated faster by two workers than by one"""
+"""the fewest tokens of a batch for which a second worker pays off"""
 _TURNS = 4
 
 
 def batches(lengths: Sequence[int], tokens: int, sentences: int | None = None) -> list[list[int]]:
-    """The numbers of the items of each batch, the longest items first.
+    """The indices of the items of each batch, the longest items first.
 
-    A batch has at most `tokens` tokens, its padding counted, and at most so many `sentences`; an item that is longer
+    A batch has at most `tokens` tokens, padding included, and at most `sentences` sentences; an item that is longer
     than the whole budget is a batch by itself.
     """
     check_at_least("batches", 1, tokens=tokens, sentences=1 if sentences is None else sentences)
@@ -40,9 +40,9 @@ def in_batches(
     sentences: int | None = None,
     workers: int = 1,
 ) -> list[_Result]:
-    """What `work` gives for each item, worked on batch by batch, `workers` batches at a time.
+    """Apply `work` to the items batch by batch, `workers` batches at a time; returns the results in order.
 
-    Batches are small enough for every worker to have several turns, so that all end at about the same time.
+    Batches are small enough for every worker to get several, so that all end at about the same time.
     """
     if workers > 1:
         tokens = max(1, min(tokens, max(_WORTH_A_WORKER, -(-sum(lengths) // (_TURNS * workers)))))

@@ -1,4 +1,4 @@
-"""Texts that a language model continues."""
+"""Text generation with a language model."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,18 +19,18 @@ from regard.models.model import Model
 
 @dataclass(frozen=True)
 class Generation:
-    """A text that a model has continued."""
+    """A generated text."""
 
     text: str
-    """all of it, the prompt included"""
+    """the whole text, the prompt included"""
     tokens: tuple[int, ...]
-    """those that the model added"""
+    """the tokens that the model generated"""
     score: float
-    """the sum of their log-probabilities, that of the end included"""
+    """the sum of their log-probabilities, `</s>` included"""
 
 
 class Generator:
-    """A language model, or several as an ensemble, with its subwords. Without a strategy, 100 tokens are sampled."""
+    """A language model, or an ensemble, with its tokenizer. The default strategy samples up to 100 tokens."""
 
     def __init__(
         self,
@@ -48,7 +48,7 @@ class Generator:
         self.batch_tokens = batch_tokens
 
     def generate(self, prompts: Sequence[str], strategy: Strategy | None = None) -> list[list[Generation]]:
-        """For each prompt its continuations, the likeliest first; an empty prompt is the beginning of a text."""
+        """Generate continuations of each prompt, the likeliest first; an empty prompt is the beginning of a text."""
         if isinstance(prompts, str):
             raise UsageError("generate: give a list of prompts, not one text")
         chosen = strategy or self.strategy
@@ -67,8 +67,8 @@ class Generator:
     def score(self, lines: Sequence[str], window: int = 512) -> list[float]:
         """The log-probability of each token of a running text, and of the end of each of its lines.
 
-        The text is read in windows that overlap by half: all but the first tokens have at least half a window before
-        them, as in training.
+        The text is read in windows that overlap by half: all but the first tokens have at least half a window of
+        context.
         """
         stream = [EOS]
         for ids in self.subwords.encode_batch(lines):

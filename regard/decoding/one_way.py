@@ -1,4 +1,4 @@
-"""Going ahead with one choice at each step and never back: what greedy search and sampling share."""
+"""Decoding with one choice per step and no backtracking: what greedy search and sampling share."""
 
 from collections.abc import Callable
 
@@ -13,14 +13,14 @@ from regard.decoding.strategy import SearchTask, check_numbers
 from regard.decoding.trace import DROPPED, Trace
 
 Choose = Callable[[Offer, Int[Tensor, "sentences"], int], Int[Tensor, "rows"]]
-"""from an offer, the numbers of the sentences it is for (each has the same number of rows) and the step: a choice"""
+"""a function from the allowed tokens, the indices of the sentences (with equally many rows each) and the step"""
 
 LEAVE = 8
 _SEEN = 5
 
 
 def walk(task: SearchTask, choose: Choose, rows: int = 1) -> list[list[Hypothesis]]:
-    """For each sentence `rows` outputs, each the result of its own choices."""
+    """Decode `rows` outputs for each sentence."""
     states, rules, step = task.states, task.rules, 0
     sentences = torch.arange(len(rules.most), device=rules.most.device)
     tokens = rules.most.new_empty(len(sentences), rows, 0)
@@ -74,7 +74,7 @@ def _note(
     before: Float[Tensor, "sentences beams"],
     lengths: Int[Tensor, "sentences beams"],
 ) -> None:
-    """Take down the likeliest tokens; the one that was taken is among them, or stands in the last place."""
+    """Record the likeliest tokens in the trace; the chosen one is among them, or replaces the last."""
     count, beams = before.shape
     values, tokens = offer.top(_SEEN)
     taken = tokens == token[:, None]

@@ -1,4 +1,4 @@
-"""What a model file says of decoding: its strategy, its subwords, its shortlist."""
+"""The decoding settings of a model file: strategy, tokenizers, shortlist."""
 
 from regard.base.config import from_dict
 from regard.base.errors import UsageError
@@ -9,7 +9,7 @@ from regard.runs.artifact import Artifact
 
 
 def strategy_of(artifact: Artifact) -> Strategy | None:
-    """How the model was set up to decode."""
+    """The model's decoding strategy."""
     table = artifact.config.get("decoding")
     if table is None:
         return None
@@ -19,14 +19,14 @@ def strategy_of(artifact: Artifact) -> Strategy | None:
 
 
 def shortlist_of(artifact: Artifact) -> Shortlist:
-    """The shortlist that was made for the model."""
+    """The model's shortlist."""
     if "shortlist" not in artifact.extras:
         raise UsageError(f"{artifact.name}: has no shortlist; `regard shortlist` makes one")
     return Shortlist.from_extras(artifact.extras["shortlist"], artifact.name)
 
 
 def subwords_of(artifact: Artifact) -> SubwordPair:
-    """The subwords of both sides, the same object where they are one vocabulary."""
+    """The tokenizers of both sides; the same object where they share one vocabulary."""
     source, target = artifact.tokenizers["source"], artifact.tokenizers["target"]
     read = Subwords.from_json(source)
     return SubwordPair(read, read if source == target else Subwords.from_json(target))

@@ -1,7 +1,7 @@
-"""What an output may and must be, whatever the strategy: lengths, a forced prefix, tokens and repeats to leave out.
+"""Constraints on outputs for all strategies: lengths, a forced prefix, suppressed tokens and no repeated n-grams.
 
-Rules choose among tokens; they do not change what the model thinks of them. Scores stay the model's own
-log-probabilities, and are not spread anew over the tokens that the rules leave.
+Rules restrict the choice of tokens; they do not change probabilities. Scores stay the model's own log-probabilities,
+and are not renormalized over the tokens that the rules allow.
 """
 
 from collections.abc import Sequence
@@ -20,16 +20,16 @@ FREE = -1
 
 @dataclass(frozen=True)
 class Rules:
-    """The rules of the sentences of a batch."""
+    """The rules for the sentences of a batch."""
 
     suppress: Int[Tensor, "suppressed"]
     no_repeat_ngram: int
     forced: Int[Tensor, "sentences prefix"]
-    """the tokens that outputs start with, filled up with FREE"""
+    """the forced prefixes, padded with FREE"""
     least: Int[Tensor, "sentences"]
-    """how many tokens come before `</s>` at least, the prefix counted"""
+    """the fewest tokens before `</s>`, prefix included"""
     most: Int[Tensor, "sentences"]
-    """and how many at most"""
+    """the most tokens before `</s>`, prefix included"""
 
     @cached_property
     def _soonest(self) -> int:
@@ -45,7 +45,7 @@ class Rules:
 
     @property
     def shared(self) -> int:
-        """For how many steps every sentence still has a forced token."""
+        """The number of steps at which every sentence has a forced token."""
         return int((self.forced != FREE).sum(1).min())
 
     def keep(self, sentences: Int[Tensor, "kept"]) -> "Rules":
@@ -58,7 +58,7 @@ class Rules:
         norm: Float[Tensor, "rows"],
         history: Int[Tensor, "sentences beams step"],
     ) -> "Offer":
-        """What may follow the tokens so far. The logits are changed in place."""
+        """The tokens that may come next. The logits are changed in place."""
         beams, step = history.shape[1:]
         must = self._must(step)
         rows = must.repeat_interleave(beams) if must is not None else None
@@ -91,7 +91,7 @@ class Rules:
 
 
 def _ban_repeats(logits: Tensor, history: Tensor, size: int) -> None:
-    """No token that would make the last `size` tokens of a row the same as some earlier ones."""
+    """Ban tokens that would repeat an n-gram of `size` tokens in a row."""
     windows = history.unfold(1, size, 1)
     last = history[:, history.shape[1] - size + 1 :]
     row, window = (windows[:, :, :-1] == last[:, None]).all(-1).nonzero(as_tuple=True)
@@ -100,19 +100,19 @@ def _ban_repeats(logits: Tensor, history: Tensor, size: int) -> None:
 
 @dataclass(frozen=True)
 class Offer:
-    """The next tokens that the rules leave to choose from."""
+    """The next tokens that the rules allow."""
 
     logits: Float[Tensor, "rows vocabulary"]
     """minus infinity where a token is not allowed"""
     norm: Float[Tensor, "rows"]
-    """what to subtract from the logits to have log-probabilities"""
+    """the log of the sum of exponentials: subtracted from the logits, it gives log-probabilities"""
     must: Int[Tensor, "rows"] | None
-    """the token that a row has to take, or FREE"""
+    """the forced token of a row, or FREE"""
     value: Float[Tensor, "rows"] | None
     """the logit of that token"""
 
     def top(self, count: int) -> tuple[Float[Tensor, "rows count"], Int[Tensor, "rows count"]]:
-        """The likeliest tokens of each row, with their log-probabilities; those not allowed have minus infinity."""
+        """The likeliest tokens of each row, with their log-probabilities; forbidden tokens have minus infinity."""
         values, tokens = top(self.logits, min(count, self.logits.shape[1]))
         if self.must is not None and self.value is not None:
             forced = self.must != FREE
@@ -126,7 +126,7 @@ class Offer:
     ) -> tuple[Float[Tensor, "sentences count"], Float[Tensor, "sentences count"], Tensor, Tensor]:
         """The likeliest continuations of each sentence's beams, whose scores so far are given.
 
-        Of each the score with the token, the token's log-probability, the token, and the beam that it continues.
+        Returns for each the new score, the token's log-probability, the token, and the beam that it continues.
         """
         sentences, beams = score.shape
         if self.must is None:
@@ -143,7 +143,7 @@ class Offer:
         return total, values, tokens, at.div(each, rounding_mode="floor")
 
     def settle(self, chosen: Int[Tensor, "rows"]) -> tuple[Int[Tensor, "rows"], Float[Tensor, "rows"]]:
-        """The chosen tokens, or those that have to be taken instead, with their log-probabilities."""
+        """The chosen tokens, replaced by forced ones where there are, with their log-probabilities."""
         value = self.logits.gather(1, chosen[:, None])[:, 0]
         if self.must is not None and self.value is not None:
             forced = self.must != FREE
@@ -152,7 +152,7 @@ class Offer:
 
 
 def forced_tokens(rows: Sequence[Sequence[int]], device: torch.device) -> Int[Tensor, "sentences prefix"]:
-    """Prefixes side by side, filled up with FREE."""
+    """Prefixes as one tensor, padded with FREE."""
     width = max(map(len, rows))
     return torch.tensor([[*row, *[FREE] * (width - len(row))] for row in rows], dtype=torch.long, device=device).view(
         len(rows), width

@@ -27,24 +27,24 @@ class EnsembleState:
 
     parts: tuple[State, ...]
     words: Words | None = None
-    """what the sentences are searched in, if that is not the whole vocabulary"""
+    """the shortlisted words, if not the whole vocabulary"""
 
     def spread(self, beams: int) -> Self:
-        """As every model's state: each sentence's one row repeated."""
+        """Repeat each sentence's one row in every model's state."""
         return replace(self, parts=tuple(part.spread(beams) for part in self.parts))
 
     def reorder(self, rows: Int[Tensor, "rows"]) -> Self:
-        """As every model's state: rows taken from rows of the same sentence."""
+        """Reorder the rows of every model's state."""
         return replace(self, parts=tuple(part.reorder(rows) for part in self.parts))
 
     def keep(self, sentences: Int[Tensor, "kept"]) -> Self:
-        """As every model's state: some of the sentences alone."""
+        """Keep some of the sentences in every model's state."""
         words = None if self.words is None else self.words.pick(sentences)
         return replace(self, parts=tuple(part.keep(sentences) for part in self.parts), words=words)
 
 
 class Scorer:
-    """Steps one or several models together, over the whole vocabulary or over listed words alone."""
+    """Steps one model or an ensemble, over the whole vocabulary or over shortlisted words."""
 
     def __init__(self, models: Model | Sequence[Model], words: Words | None = None) -> None:
         self.models = tuple(models) if isinstance(models, Sequence) else (models,)
@@ -63,11 +63,11 @@ class Scorer:
 
     @property
     def device(self) -> torch.device:
-        """Where the models are."""
+        """The device of the models."""
         return next((weight.device for weight in self.models[0].parameters()), torch.device("cpu"))
 
     def start(self, source: Tensor | None, source_lengths: Tensor | None, rows: int) -> EnsembleState:
-        """The states before the first token, one row a sentence."""
+        """The states before the first token, one row per sentence."""
         parts = tuple(one.start(source, source_lengths, rows) for one in self._steppers)
         return EnsembleState(parts, self._words)
 
@@ -76,7 +76,7 @@ class Scorer:
     ) -> tuple[Float[Tensor, "rows vocabulary"], Float[Tensor, "rows"], EnsembleState]:
         """The logits of the next token, the log of the sum of their exponentials, and the states after this token.
 
-        The logits may be changed in place: those of a step belong to the step.
+        The caller may change the logits in place.
         """
         words = states.words
         token = token if words is None else words.vocabulary(token)
@@ -88,14 +88,14 @@ class Scorer:
         after = replace(states, parts=tuple(state for _, state in steps))
         if len(each) == 1:
             return each[0], self._log_sum_exp(each[0]), after
-        if words is None:  # they may be filled up
+        if words is None:  # they may be padded
             each = [one[:, : model.output.out_features] for one, model in zip(each, self.models, strict=True)]
         mean = log_mean([logits.log_softmax(-1) for logits in each])
         return mean, mean.new_zeros(len(mean)), after
 
 
 def log_mean(log_probabilities: Sequence[Tensor]) -> Tensor:
-    """The log of the mean of probabilities that are given by their logs, element by element."""
+    """The log of the mean of probabilities, given their logs."""
     if len(log_probabilities) == 1:
         return log_probabilities[0]
     if len({tensor.shape for tensor in log_probabilities}) > 1:
@@ -106,7 +106,7 @@ def log_mean(log_probabilities: Sequence[Tensor]) -> Tensor:
 
 @contextmanager
 def evaluating(models: Sequence[Model]) -> Iterator[None]:
-    """No dropout and no gradients inside; afterwards each model is in training again if it was before."""
+    """Evaluation mode without gradients inside; afterwards, each model's training mode is restored."""
     training = [model for model in models if model.training]
     for model in training:
         model.eval()

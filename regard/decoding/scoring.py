@@ -1,4 +1,4 @@
-"""What a model thinks of a given output."""
+"""Scoring of given outputs by teacher forcing."""
 
 from collections.abc import Sequence
 
@@ -20,8 +20,8 @@ def score_tokens(
 ) -> Float[Tensor, "sentences target"]:
     """log p(y_t | y_1 … y_(t-1), source) of each target token, by teacher forcing; 0 at padding.
 
-    A target is as a model has to produce it: without `<s>`, and with the `</s>` that its length counts, if its end
-    shall be scored too. Several models are an ensemble.
+    Targets have no `<s>`, and end in `</s>` (counted in their lengths) if it is to be scored too. Several models are
+    an ensemble.
     """
     real = torch.arange(target.shape[1], device=target.device) < target_lengths[:, None]
     read = torch.cat([torch.full_like(target[:, :1], BOS), target[:, :-1]], 1).masked_fill(~real, PAD)
@@ -32,5 +32,5 @@ def score_tokens(
 
 
 def log_probabilities(logits: Tensor, target: Tensor) -> Tensor:
-    """The log-probability of each target under the logits at its place."""
+    """The log-probability of each target token under its logits."""
     return logits.gather(2, target[:, :, None])[:, :, 0] - logits.logsumexp(-1)

@@ -1,4 +1,4 @@
-"""The one way to have outputs from a model: any model, any strategy."""
+"""Decoding with any model and any strategy, such as beam search."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -25,11 +25,11 @@ def search(
     trace: Trace | None = None,
     shortlist: Shortlist | None = None,
 ) -> list[list[Hypothesis]]:
-    """For each sentence its outputs, the best first. Several models are an ensemble.
+    """Decode: the outputs of each sentence, the best first. Several models are an ensemble.
 
     `prefixes` are tokens that each sentence's output starts with, after the strategy's own prefix. A language model has
-    no source: its sentences are the prefixes. What a sentence gets does not depend on the others in the batch. With a
-    `shortlist`, only the words on it are scored.
+    no source: its sentences are the prefixes. The output of a sentence does not depend on the rest of the batch. With
+    a `shortlist`, only the words on it are scored.
     """
     scorer = Scorer(models)
     sentences = _count(scorer, source, source_lengths, prefixes)
@@ -57,7 +57,7 @@ def search(
 def _count(
     scorer: Scorer, source: Tensor | None, source_lengths: Tensor | None, prefixes: Sequence[Sequence[int]] | None
 ) -> int:
-    """The number of sentences, when all that is given agrees on it."""
+    """The number of sentences; checks that all arguments agree on it."""
     if scorer.has_source and (source is None or source_lengths is None):
         raise UsageError("search: the model reads a source, so it needs 'source' and 'source_lengths'")
     if not scorer.has_source and source is not None:
@@ -72,7 +72,7 @@ def _count(
 
 
 def _check_tokens(vocabulary: int, strategy: Strategy, starts: Sequence[tuple[int, ...]]) -> None:
-    """All tokens that are named exist."""
+    """Raise an error for a token that is not in the vocabulary."""
     for name, tokens in (("suppress", strategy.suppress), *(("prefix", start) for start in starts)):
         if max(tokens, default=0) >= vocabulary:
             raise ConfigError(f"search: {name} has token {max(tokens)}, but the vocabulary has {vocabulary} tokens")
@@ -81,7 +81,7 @@ def _check_tokens(vocabulary: int, strategy: Strategy, starts: Sequence[tuple[in
 def _identities(
     source: Tensor | None, source_lengths: Tensor | None, starts: Sequence[tuple[int, ...]]
 ) -> list[list[int]]:
-    """Each sentence's source and prefix as numbers, kept apart by a number that is no token."""
+    """Each sentence's source and prefix as numbers, separated by -1."""
     if source is None or source_lengths is None:
         return [[-1, *start] for start in starts]
     rows = zip(source.tolist(), source_lengths.tolist(), starts, strict=True)

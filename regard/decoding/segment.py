@@ -1,7 +1,7 @@
-"""Texts that are longer than a model may read, cut where it hurts least.
+"""Segmentation of texts that are too long for a model.
 
-First between sentences, which become parts of their own; a sentence that is still too long is cut between clauses, then
-at spaces, and only a word that no part can hold is cut inside.
+A text is split into sentences; a sentence that is still too long is cut between clauses, then at spaces, and only a
+word that no part can hold is cut inside.
 """
 
 import re
@@ -28,7 +28,7 @@ _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u
 
 
 def split_text(text: str, longest: int, measure: Measure) -> list[str]:
-    """The text in parts of at most `longest` tokens, as `measure` counts them; joined with nothing lost but spaces."""
+    """Split a text into parts of at most `longest` tokens, as `measure` counts them; only spaces are lost."""
     if longest < 1:
         raise UsageError(f"split: a part must be allowed at least 1 token, not {longest}")
     text = text.strip()
@@ -52,7 +52,7 @@ def sentences(text: str) -> list[str]:
 
 
 def join(parts: Sequence[str]) -> str:
-    """The translations of the parts of a text as one; no space between characters of scripts that use none."""
+    """Join the translations of parts, without a space between characters of scripts that use none."""
     joined = ""
     for part in (part.strip() for part in parts):
         unspaced = joined and part and _UNSPACED.match(joined[-1]) and _UNSPACED.match(part[0])
@@ -72,7 +72,7 @@ def _ends_sentence(text: str, start: int, match: re.Match[str]) -> bool:
 
 
 def _cut(text: str, longest: int, measure: Measure, places: Sequence[re.Pattern[str]]) -> list[str]:
-    """Parts that fit, cut at the first kind of place and, where one is still too long, at the next kind."""
+    """Cut at the first kind of place and, where a part is still too long, at the next kind."""
     if not places:
         return _cut_anywhere(text, longest, measure)
     starts = [0, *(match.end() for match in places[0].finditer(text) if match.end() < len(text))]
@@ -84,7 +84,7 @@ def _cut(text: str, longest: int, measure: Measure, places: Sequence[re.Pattern[
 
 
 def _pack(pieces: list[str], longest: int, measure: Measure) -> list[str]:
-    """Neighboring pieces put together again as far as they fit, the parts of about equal length."""
+    """Join neighboring pieces as far as they fit, into parts of about equal length."""
     sizes = [measure(piece) for piece in pieces]
     total = sum(sizes)
     goal = total / -(-total // longest) if total else longest

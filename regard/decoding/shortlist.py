@@ -1,10 +1,9 @@
-"""The words that may come up in a translation, so that the others need not be scored.
+"""Vocabulary selection: a shortlist of likely target words, so that the output layer scores only these.
 
-A source token has a few likely translations; a sentence's shortlist is those of all its tokens, and the words that are
-frequent everywhere. The output layer then scores a small part of the vocabulary. L'Hostis, Grangier and Auli,
-2016, https://arxiv.org/abs/1610.00072.
+A sentence's shortlist is the likely translations of its source tokens, and the most frequent target words. L'Hostis,
+Grangier and Auli, 2016, https://arxiv.org/abs/1610.00072.
 
-What a sentence gets does not depend on its company. Probabilities are spread over the list alone.
+The shortlist of a sentence does not depend on the rest of the batch. Probabilities are normalized over the shortlist.
 """
 
 import base64
@@ -24,23 +23,23 @@ from regard.data.subwords.tokenizer import EOS
 from regard.decoding.words import Words
 
 SPECIAL = EOS + 1
-"""the tokens below this one are no words; they are in every list, and keep their numbers"""
+"""the tokens below this id are special; they are in every shortlist, and keep their ids"""
 
 
 @dataclass(frozen=True, eq=False)
 class Shortlist:
-    """The likely translations of each source token, and the words that are in every list."""
+    """The likely translations of each source token, and the words that are in every shortlist."""
 
     translations: Sequence[NDArray[np.int64]]
     frequent: NDArray[np.int64]
     vocabulary: int
-    """how many target tokens there are"""
+    """the size of the target vocabulary"""
 
     @classmethod
     def learn(
         cls, pairs: Sequence[TokenPair], source_size: int, target_size: int, *, top: int = 10, frequent: int = 1500
     ) -> Self:
-        """From pairs of sentences as tokens, with `</s>` at the end of each."""
+        """Learn a shortlist from tokenized sentence pairs that end in `</s>`."""
         counts = np.bincount(np.concatenate([np.asarray(y, dtype=np.int64) for _, y in pairs]), minlength=target_size)
         counts[:SPECIAL] = 0
         common = np.argsort(-counts, kind="stable")[:frequent]
@@ -65,7 +64,7 @@ class Shortlist:
         return [frozenset(own.tolist()) for own in self.translations]
 
     def to_extras(self) -> dict[str, Any]:
-        """As a model file holds it."""
+        """The shortlist as JSON values for a model file."""
         sizes = [len(own) for own in self.translations]
         flat = np.concatenate([self.frequent, *self.translations]).astype("<u4")
         packed = base64.b85encode(zlib.compress(np.concatenate([np.array(sizes, "<u4"), flat]).tobytes(), 9)).decode()
@@ -73,7 +72,7 @@ class Shortlist:
 
     @classmethod
     def from_extras(cls, extras: Mapping[str, Any], where: str = "the model") -> Self:
-        """As `to_extras` wrote it."""
+        """The shortlist that `to_extras` wrote."""
         try:
             numbers = np.frombuffer(zlib.decompress(base64.b85decode(extras["tokens"])), "<u4").astype(np.int64)
             count, frequent, target = (int(extras[name]) for name in ("source", "frequent", "target"))

@@ -1,6 +1,6 @@
-"""How to choose an output. A strategy is a value: `Beam(size=5)`; its file name is its name in a config.
+"""Decoding strategies. A strategy is a value: `Beam(size=5)`; its file name is its name in a config.
 
-All strategies obey the same rules, and all use a model in the same way: `logits, state = model.step(token, state)`.
+All strategies apply the same rules and use a model in the same way: `logits, state = model.step(token, state)`.
 """
 
 from abc import ABC, abstractmethod
@@ -24,22 +24,22 @@ STRATEGIES = Catalog("regard.decoding.strategies")
 
 @dataclass(frozen=True)
 class SearchTask:
-    """What a strategy has to do: sentences that a scorer has read, and the rules for their outputs."""
+    """The input of a strategy: the encoded sentences, and the rules for their outputs."""
 
     scorer: Scorer
     states: EnsembleState
     rules: Rules
     identities: tuple[tuple[int, ...], ...]
-    """each sentence's source and prefix: what may make its output differ from others'"""
+    """each sentence's source and prefix, from which sampling is seeded"""
     trace: Trace | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Strategy(ABC):
-    """The rules that every strategy has.
+    """A decoding strategy, with the settings that all of them share.
 
     Lengths count tokens after the forced prefix and before `</s>`. The longest output is `max_length` tokens or, if
-    that is not given, `max_ratio` · source tokens + `max_extra`; an output that gets there has to end.
+    that is not given, `max_ratio` · source tokens + `max_extra`; there an output is forced to end.
     """
 
     min_length: int = 0
@@ -47,7 +47,7 @@ class Strategy(ABC):
     max_ratio: float = 2.0
     max_extra: int = 20
     no_repeat_ngram: int = 0
-    """no sequence of so many tokens comes twice in an output; 0 for no such rule"""
+    """no n-gram of this many tokens occurs twice in an output; 0: no such rule"""
     prefix: tuple[int, ...] = ()
     """tokens that every output starts with"""
     suppress: tuple[int, ...] = (PAD, UNK, BOS)
@@ -87,14 +87,14 @@ class Strategy(ABC):
 
 
 def check_prefix(where: str, prefix: Sequence[int]) -> None:
-    """A prefix consists of tokens that can stand inside an output."""
+    """Raise an error for a token that cannot be inside an output."""
     for token in prefix:
         if token < 0 or token in (PAD, BOS, EOS):
             raise ConfigError(f"{where}: token {token} cannot stand inside an output; give ids of subwords")
 
 
 def check_numbers(found: list[list[Hypothesis]]) -> list[list[Hypothesis]]:
-    """The same hypotheses, if their scores are numbers; a broken model must not pass for a bad one."""
+    """Raise an error if scores are NaN or infinite, so that a damaged model does not pass for a bad one."""
     if any(not one or not isfinite(one[0].score) for one in found):
         raise RegardError("search: the model's logits are not numbers (NaN or infinity); its weights may be damaged")
     return found

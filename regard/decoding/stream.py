@@ -1,4 +1,4 @@
-"""Lines from a pipe: at once when they come slowly, many together when they come fast, always in order."""
+"""Translation of lines from a pipe, in order: one at a time when they come slowly, in batches when they come fast."""
 
 import os
 import queue
@@ -16,28 +16,28 @@ _CHUNK = 1 << 16
 
 @runtime_checkable
 class Bytes(Protocol):
-    """Where bytes come from, as they are there: an unbuffered file or pipe."""
+    """An unbuffered file or pipe to read from."""
 
     def read(self, size: int, /) -> bytes | None:
-        """Some bytes, at most `size`; none at the end."""
+        """Read at most `size` bytes; empty at the end."""
 
 
 @runtime_checkable
 class Sink(Protocol):
-    """Where text goes: a file, a pipe."""
+    """A file or pipe to write to."""
 
     def write(self, text: str, /) -> int:
-        """Take a text."""
+        """Write a text."""
 
     def flush(self) -> None:
-        """Hand on what was taken."""
+        """Flush the buffer."""
 
     def fileno(self) -> int:
-        """The number of the file that is written to."""
+        """The file descriptor."""
 
 
 class _Over:
-    """Comes after the last line, with the error that ended the reading, if one did."""
+    """Marks the end of the lines, with the error that ended the reading, if any."""
 
     def __init__(self, error: BaseException | None = None) -> None:
         self.error = error
@@ -46,10 +46,10 @@ class _Over:
 def translate_stream(
     lines: Iterable[str], translate_batch: TranslateBatch, *, most: int = 512, blank: Callable[[], str] = str
 ) -> Generator[list[str], None, None]:
-    """For lines as they come, their translations in the same order, some lines at a time.
+    """Translate lines as they arrive; yields the translations in order, a batch at a time.
 
-    A thread reads ahead. Whatever lines wait are worked on together, up to `most`; when none waits, the next one is
-    worked on as soon as it is there. A blank line is not shown to the model; `blank` says what is written for it.
+    A thread reads ahead. Waiting lines are translated as one batch of up to `most`; when none waits, the next line is
+    translated as soon as it arrives. A blank line is not given to the model; `blank` makes its output.
     """
     check_at_least("translate_stream", 1, most=most)
     waiting: queue.Queue[str | _Over] = queue.Queue(maxsize=2 * most)
@@ -76,10 +76,10 @@ def pump(
     most: int = 512,
     blank: Callable[[], str] = str,
 ) -> Ended:
-    """Write the translation of every line to `sink` as soon as it is known; says how it ended.
+    """Write the translation of every line to `sink` as soon as it is known; returns how it ended.
 
-    `interrupted` by Ctrl-C, `closed` when nobody reads the output any more. Neither is an error: what was translated
-    is written, and no traceback is shown.
+    `interrupted` means Ctrl-C, `closed` that the reader of the output has gone. Neither is an error: what was
+    translated is written, and no traceback is shown.
     """
     stream = translate_stream(source, translate_batch, most=most, blank=blank)
     try:
@@ -134,7 +134,7 @@ def _read(lines: Iterable[str], waiting: "queue.Queue[str | _Over]", stop: threa
             waiting.put(line.removesuffix("\n"))
             if stop.is_set():
                 return
-    except BaseException as error:  # whatever it is, the other thread has to hear of it
+    except BaseException as error:  # the other thread raises it
         over = _Over(error)
     waiting.put(over)
 
@@ -161,7 +161,7 @@ def _translate(batch: list[str], translate_batch: TranslateBatch, blank: Callabl
 
 
 def _drain(waiting: "queue.Queue[str | _Over]") -> None:
-    """Make room, so that a reader that waits to put a line down sees that it is to stop."""
+    """Empty the queue, so that a reader thread that waits for room sees that it must stop."""
     try:
         while True:
             waiting.get_nowait()
@@ -170,7 +170,7 @@ def _drain(waiting: "queue.Queue[str | _Over]") -> None:
 
 
 def _silence(sink: Sink) -> None:
-    """Nobody reads any more: what is still in the buffer must not raise again when the program ends."""
+    """Redirect a closed output to null, so that flushing its buffer at exit does not raise again."""
     try:
         nowhere = os.open(os.devnull, os.O_WRONLY)
         os.dup2(nowhere, sink.fileno())

@@ -1,4 +1,4 @@
-"""The two passes over the vocabulary that every step of a search needs, as fast as they can be had."""
+"""Fast top-k and log-sum-exp over the vocabulary, which every decoding step needs."""
 
 from functools import lru_cache
 from math import log
@@ -16,7 +16,7 @@ _LOG2_E = 1 / log(2)
 def top(
     logits: Float[Tensor, "rows vocabulary"], count: int
 ) -> tuple[Float[Tensor, "rows count"], Int[Tensor, "rows count"]]:
-    """The `count` largest of each row with their places, the largest first; same as `torch.topk`."""
+    """The `count` largest of each row and their indices, the largest first; same as `torch.topk`."""
     values, _, _, places = top_of_all(logits, logits.new_zeros(len(logits), 1), count)
     return values, places
 
@@ -29,12 +29,11 @@ def top_of_all(
     Int[Tensor, "groups count"],
     Int[Tensor, "groups count"],
 ]:
-    """The `count` largest of logits + shift over all rows of a group, which is `beams` neighbors, the largest first.
+    """The `count` largest of logits + shift over all rows of a group (`beams` neighboring rows), the largest first.
 
-    Of each the sum, the logit, its beam and its place in the row. Same as `torch.topk` over each group, which on a CPU
-    takes most of its time to look at what is not among the largest. Here, the maximum of every 64 neighbors is taken
-    first, which vectorizes: the `count` largest can only be in the `count` chunks with the largest maxima, and nothing
-    else is looked at again.
+    Returns for each the sum, the logit, its beam and its index in the row. Same as `torch.topk` over each group, but
+    faster on a CPU: the maximum of every 64 neighbors is taken first, which vectorizes. The `count` largest can only be
+    in the `count` chunks with the largest maxima, and only these are searched.
     """
     (groups, beams), vocabulary = shift.shape, logits.shape[1]
     if beams * vocabulary < 2 * count * CHUNK:
@@ -52,19 +51,19 @@ def top_of_all(
     which, inside = at.div(CHUNK, rounding_mode="floor"), at % CHUNK
     token = (chunk.gather(1, which) % chunks).mul_(CHUNK).add_(inside)
     if missing(vocabulary):
-        token.clamp_(max=vocabulary - 1)  # what was filled up has -∞, as tokens that are not allowed
+        token.clamp_(max=vocabulary - 1)  # padding has -∞, as forbidden tokens do
     return total, near.view(groups, -1).gather(1, at), beam.gather(1, which), token
 
 
 @lru_cache(maxsize=1024)
 def starts(groups: int, size: int, device: torch.device) -> Int[Tensor, "groups 1"]:
-    """The number of each group's first row, where every group has `size` of them."""
+    """The index of each group's first row, where every group has `size` rows."""
     with torch.inference_mode(False):
         return torch.arange(0, groups * size, size, device=device)[:, None]
 
 
 class LogSumExp:
-    """log Σ exp of each row, with working space that is kept: fresh large buffers cost more than the sums.
+    """log Σ exp of each row, with a buffer that is reused: allocating a large one costs more than the sums.
 
     exp x is computed as 2^(x log₂e), which on many processors takes half the time.
     """

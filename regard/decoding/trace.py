@@ -1,4 +1,4 @@
-"""What a search saw on its way: for each step the likeliest alternatives, and what became of them."""
+"""The trace of a search: the likeliest alternatives of each step, and what became of them."""
 
 from dataclasses import dataclass, field
 
@@ -10,24 +10,24 @@ DROPPED = -1
 
 @dataclass(frozen=True)
 class Alternative:
-    """A token that might have come next."""
+    """A candidate for the next token."""
 
     beam: int
-    """the number of the hypothesis that it would continue, at this step"""
+    """the index of the hypothesis that it would continue, at this step"""
     token: int
     token_score: float
     """its log-probability"""
     score: float
     """the sum of log-probabilities up to and including it"""
     finished: bool
-    """it was `</s>`, and the hypothesis was put aside as complete"""
+    """whether it was `</s>` and finished the hypothesis"""
     becomes: int
-    """the number of the hypothesis that goes on with it, at the next step; DROPPED if none does"""
+    """the index of the hypothesis that goes on with it, at the next step; DROPPED if none does"""
 
 
 @dataclass
 class Trace:
-    """Filled in by a search that it is handed to: `search(..., trace=trace)`, then `trace[sentence]`."""
+    """A record that a search fills in: `search(..., trace=trace)`, then `trace[sentence]`."""
 
     _steps: list[tuple[list[int], tuple[list[list[float]], ...]]] = field(default_factory=list)
 
@@ -41,7 +41,7 @@ class Trace:
         finished: Bool[Tensor, "sentences seen"],
         becomes: Int[Tensor, "sentences seen"],
     ) -> None:
-        """Take down one step of the sentences that are still searched."""
+        """Record one step of the sentences that are still searched."""
         columns = (beam, token, token_score, score, finished, becomes)
         self._steps.append((sentences.tolist(), tuple(column.tolist() for column in columns)))
 

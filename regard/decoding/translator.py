@@ -1,4 +1,4 @@
-"""Texts in, texts out."""
+"""Translation of texts: tokenization, batching, search, alignment and detokenization."""
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
@@ -25,7 +25,7 @@ from regard.decoding.workers import one_core
 from regard.models.model import Model
 
 _LARGE = 20_000_000
-"""with fewer weights, a sentence is translated sooner by one core than by several"""
+"""models with fewer weights translate a sentence faster with one core than with several"""
 
 
 class Pair(NamedTuple):
@@ -52,7 +52,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Note:
-    """Something about a line that its reader should know."""
+    """A warning about a line."""
 
     line: int
     message: str
@@ -70,13 +70,13 @@ class Translation:
     n_best: tuple[Candidate, ...]
     """the best first; their texts differ"""
     alignment: Links | None = None
-    """which words belong together, as `words` counts them; None where nobody asked"""
+    """the word alignment, with words counted as in `words`; None unless requested"""
     notes: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True)
 class _Part:
-    """What is translated at once: a text, or a part of one that is too long."""
+    """The unit of translation: a text, or a part of one that is too long."""
 
     line: int
     text: str
@@ -85,13 +85,12 @@ class _Part:
 
 
 class Translator:
-    """A model, or several as an ensemble, with the subwords that it reads and writes.
+    """A model, or an ensemble, with its tokenizers.
 
-    Texts of more than `max_source` tokens are translated in parts. `batch_tokens` is how many source tokens, padding
-    counted, are translated at once. `aligner` finds the words that belong together, where they are asked for;
-    `alignment` is what the model file says of the heads that show them. `workers` is how many batches are translated
-    side by side, each with one core: as many as torch has threads, unless set. With a `shortlist`, only
-    likely words are scored.
+    Texts of more than `max_source` tokens are translated in parts. `batch_tokens` is the batch size in source tokens,
+    padding included. `aligner` computes word alignments on request; `alignment` is the entry of the model file that
+    names its attention heads for them. `workers` is how many batches are translated in parallel, each with one core; by
+    default as many as torch has threads. With a `shortlist`, only likely words are scored.
     """
 
     def __init__(
@@ -131,10 +130,10 @@ class Translator:
         alignments: bool = False,
         first_line: int = 1,
     ) -> list[Translation]:
-        """The translation of each text; blank texts stay blank.
+        """Translate each text; blank texts stay blank.
 
-        `prefixes` are what each translation starts with. `first_line` is the number of the first text, for notes. The
-        n-best translations of a text in parts join the parts' best, then their second best, and so on.
+        Each translation starts with its entry of `prefixes`. `first_line` is the number of the first text, for notes.
+        The n-best translations of a text in parts join the parts' best, then their second best, and so on.
         """
         if isinstance(texts, str):
             raise UsageError("translate: give a list of texts, not one text")
@@ -218,7 +217,7 @@ class Translator:
         return tuple(notes)
 
     def _align(self, of_line: list[list[tuple[_Part, list[Hypothesis]]]]) -> list[Links]:
-        """Each text's links; those of its later parts are moved on by the words of the earlier ones."""
+        """The alignment of each text; the links of later parts are offset by the words of the earlier ones."""
         pairs = [
             Pair(part.text, part.ids, self.target.decode(best.tokens), best.tokens)
             for parts in of_line

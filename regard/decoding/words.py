@@ -1,7 +1,6 @@
-"""A part of the vocabulary to search in, with numbers of its own.
+"""A shortlisted vocabulary with ids of its own.
 
-A search does not know of it: it sees a small vocabulary. What goes in is renumbered, and what comes out is numbered as
-before.
+A search sees only this small vocabulary. Its inputs are converted to the small ids, and its outputs back.
 """
 
 from collections.abc import Sequence
@@ -19,22 +18,22 @@ from regard.layers.inference.filled import missing
 
 @dataclass(frozen=True)
 class Words:
-    """The words that each sentence of a batch is searched in: first those of every sentence, then its own.
+    """The shortlisted words of each sentence of a batch: first those common to all sentences, then its own.
 
-    Inside, a word has the number of its place. Sentences have different numbers of own words; they are filled up, to
-    whole chunks of words that are looked at together.
+    The small id of a word is its index. Sentences have different numbers of own words; they are padded, to whole
+    chunks.
     """
 
     tokens: Int[Tensor, "sentences words"]
-    """what the words are in the vocabulary"""
+    """the ids of the words in the vocabulary"""
     common: int
-    """how many of them are the same in every sentence"""
+    """how many of them are common to all sentences"""
     bias: Float[Tensor, "sentences words"]
-    """-∞ where a place is only filled up, else 0"""
+    """-∞ at padding, else 0"""
 
     @classmethod
     def of(cls, common: Sequence[int], own: Sequence[Sequence[int]], device: torch.device) -> Self:
-        """From the words of every sentence and those of each; no word is twice in a sentence."""
+        """From the common words and those of each sentence; no word occurs twice in a sentence."""
         most = max(map(len, own))
         most += missing(len(common) + most)
         rows = [[*common, *words, *[0] * (most - len(words))] for words in own]
@@ -48,23 +47,23 @@ class Words:
         return replace(self, tokens=self.tokens[sentences], bias=self.bias[sentences])
 
     def inside(self, sentence: int, tokens: Sequence[int]) -> tuple[int, ...]:
-        """The numbers of these tokens in the words of a sentence; those that are not listed are left out."""
+        """The small ids of these tokens in a sentence; those that are not listed are dropped."""
         own = self.tokens[sentence].tolist()
         return tuple(own.index(token) for token in tokens if token in own)
 
     def outside(self, found: list[list[Hypothesis]]) -> list[list[Hypothesis]]:
-        """The hypotheses of every sentence in tokens of the vocabulary."""
+        """Convert the tokens of hypotheses back to ids of the vocabulary."""
         return [
             [replace(one, tokens=tuple(row[at] for at in one.tokens)) for one in own]
             for row, own in zip(self.tokens.tolist(), found, strict=True)
         ]
 
     def vocabulary(self, numbers: Int[Tensor, "rows"]) -> Int[Tensor, "rows"]:
-        """What the words of hypotheses, of which each sentence has equally many, are in the vocabulary."""
+        """Convert small ids, one per hypothesis, to ids of the vocabulary; sentences have equally many hypotheses."""
         return self.tokens.gather(1, numbers.view(len(self.tokens), -1)).flatten()
 
     def select(self, logits: Float[Tensor, "rows vocabulary"]) -> Float[Tensor, "rows words"]:
-        """Of the logits of all tokens, those of the words."""
+        """Select the logits of the words from those of the vocabulary."""
         beams = len(logits) // len(self.tokens)
         listed = logits.view(len(self.tokens), beams, -1).gather(2, self.tokens[:, None].expand(-1, beams, -1))
         return listed.add_(self.bias[:, None]).flatten(0, 1)
@@ -72,7 +71,7 @@ class Words:
 
 @dataclass(frozen=True)
 class ListedOutput:
-    """An output layer that computes logits of `Words` alone: one product for the common ones, one for the others."""
+    """An output layer that computes only the logits of `Words`: one product for the common ones, one for the others."""
 
     weight: Float[Tensor, "common width"]
     bias: Float[Tensor, "common"] | None
@@ -81,7 +80,7 @@ class ListedOutput:
 
     @classmethod
     def of(cls, output: nn.Linear, words: Words) -> Self:
-        """The parts of an output layer that matter for these words."""
+        """Select the weights of an output layer for these words."""
         common, own = words.tokens[0, : words.common], words.tokens[:, words.common :]
         own_bias = words.bias[:, words.common :]
         if output.bias is not None:
@@ -90,7 +89,7 @@ class ListedOutput:
         return cls(output.weight[common], bias, output.weight[own].mT, own_bias[:, None])
 
     def pick(self, sentences: Int[Tensor, "kept"]) -> Self:
-        """For some of the sentences."""
+        """Keep some of the sentences."""
         return replace(self, own_weight=self.own_weight[sentences], own_bias=self.own_bias[sentences])
 
     def __call__(self, x: Float[Tensor, "rows width"]) -> Float[Tensor, "rows words"]:

@@ -1,7 +1,7 @@
-"""Several threads that each compute with one core: for small models, more than one thread with several cores gives.
+"""Parallel decoding: several threads with one core each, which is faster for small models than all cores on one batch.
 
-The operations of a step are too small to be shared among cores, but batches have nothing to do with each other, and
-Python lets threads go on side by side while they compute.
+The operations of a step are too small to be split among cores, but batches are independent, and torch releases
+Python's interpreter lock while it computes.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +16,7 @@ _Result = TypeVar("_Result")
 
 
 def side_by_side(work: Callable[[_Item], _Result], items: Sequence[_Item], workers: int) -> list[_Result]:
-    """What `work` gives for each item, in order; each item is worked on by one thread, with one core."""
+    """Apply `work` to each item in parallel, one thread and one core per item; returns the results in order."""
     if workers <= 1 or len(items) <= 1:
         return [work(item) for item in items]
     cores = torch.get_num_threads()
@@ -25,12 +25,12 @@ def side_by_side(work: Callable[[_Item], _Result], items: Sequence[_Item], worke
         return list(pool.map(work, items))
     finally:
         pool.shutdown(cancel_futures=True)
-        torch.set_num_threads(cores)  # what threads that are started later begin with
+        torch.set_num_threads(cores)  # the default of threads that are started later
 
 
 @contextmanager
 def one_core() -> Iterator[None]:
-    """Inside, this thread computes with one core: what a second one would save on small products, waiting costs."""
+    """Inside, this thread computes with one core: for small products, synchronizing cores costs more than it saves."""
     cores = torch.get_num_threads()
     if cores > 1:
         torch.set_num_threads(1)

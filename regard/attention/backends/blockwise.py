@@ -1,8 +1,8 @@
 """The definition, a block of queries at a time: exact, with memory that grows linearly with the length.
 
-Whole rows are held, so every normalizer works as it is. Keys that no query of the block may see are left
-out before the logits are made, so a sparse mask saves time as well as memory. In training a block's weights
-are computed again on the way back instead of being kept (Chen et al., 2016, https://arxiv.org/abs/1604.06174).
+Whole rows are held, so every normalizer works as it is. Keys that no query of the block may see are dropped before the
+logits are computed, so a sparse mask saves time as well as memory. In training, a block's weights are recomputed in the
+backward pass (gradient checkpointing, Chen et al., 2016, https://arxiv.org/abs/1604.06174).
 """
 
 from dataclasses import dataclass
@@ -24,9 +24,9 @@ class Blockwise(Backend):
 
     rank: ClassVar[int] = 20
     block_bytes: int = 1 << 26
-    """what the logits of one block may take"""
+    """the largest size of one block's logits"""
     from_bytes: int = 1 << 28
-    """calls whose logits take less are left to the plain definition"""
+    """the plain backend computes calls with smaller logits"""
 
     def __post_init__(self) -> None:
         check_at_least("blockwise", 1, block_bytes=self.block_bytes)
@@ -61,7 +61,7 @@ def _block(call: Call, rows: slice) -> Tensor:
 
 
 def _bytes_per_row(call: Call) -> int:
-    """What one query's logits take, over the batch and all heads."""
+    """The size of one query's logits, over the batch and all heads."""
     batch, heads, _, width = call.query.shape
     numbers = batch * heads * call.key.shape[2] * call.score.floats_per_pair(width)
     return numbers * call.query.element_size()

@@ -20,7 +20,7 @@ class Fused(Backend):
 
     rank: ClassVar[int] = 10
     mask_bytes: int = 1 << 28
-    """a mask or bias that would take more is left to a backend that computes it by blocks"""
+    """for a larger mask or bias, a backend that computes it by blocks is better"""
 
     def refusal(self, call: Call) -> str | None:
         if not call.score.factored:
@@ -45,7 +45,7 @@ class Fused(Backend):
         query, key, scale = call.score.factors(call.query, call.key)
         width, value_width = query.shape[-1], call.value.shape[-1]
         value = call.value
-        if value_width < width:  # the fast kernels want one width: zeros change neither logits nor what is read
+        if value_width < width:  # the fast kernels need equal widths; zeros change neither logits nor output
             value = F.pad(value, (0, width - value_width))
         elif value_width > width:
             query, key = (F.pad(side, (0, value_width - width)) for side in (query, key))
@@ -64,14 +64,14 @@ class Fused(Backend):
 
 
 def _is_causal(call: Call) -> bool:
-    """The kernel's own causal mask serves: nothing but causal, queries and keys in the same places."""
+    """Whether the kernel's own causal mask suffices: no other mask or bias, and queries and keys at equal positions."""
     alone = call.bias is None and not isinstance(call.keep, Tensor)
     same = call.in_order and call.query.shape[2] == call.key.shape[2]
     return alone and same and bool(call.masks) and all(mask.causal for mask in call.masks)
 
 
 def _additive(call: Call) -> Tensor | None:
-    """Mask and bias as the one tensor that the kernel takes, four axes of it."""
+    """Mask and bias as one tensor with four axes, as the kernel takes them."""
     keep, bias = call.keep_tensor, call.bias_tensor()
     if bias is None:
         together = keep

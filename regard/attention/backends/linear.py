@@ -1,4 +1,4 @@
-"""Attention without the pairs: the keys are summed up before any query looks.
+"""Linear attention: the keys are summed up before any query reads, so that no pairs are computed.
 
     output[i] = φ(query[i]) · S / φ(query[i]) · z,    S = Σ_j φ(key[j]) value[j]ᵀ,    z = Σ_j φ(key[j])
 
@@ -23,7 +23,7 @@ class Linear(Backend):
 
     rank: ClassVar[int] = 0
     chunk: int = 128
-    """a causal sum goes this many positions at a time"""
+    """the chunk length of causal sums"""
 
     def __post_init__(self) -> None:
         check_at_least("linear", 1, chunk=self.chunk)
@@ -70,7 +70,7 @@ class Linear(Backend):
 
 
 def _divide(read: Tensor, total: Tensor) -> Tensor:
-    """Read / total, and zeros, with finite gradients, where nothing was seen."""
+    """Read / total, and zeros, with finite gradients, where total is zero."""
     nothing = total == 0
     return (read / total.masked_fill(nothing, 1.0)).masked_fill(nothing, 0.0)
 

@@ -1,4 +1,4 @@
-"""The definition itself: right for every combination of parts, with memory for every pair."""
+"""The definition itself: it supports every combination of parts, with memory for every pair."""
 
 from dataclasses import dataclass
 from typing import ClassVar

@@ -1,4 +1,4 @@
-"""keep(i, j) = j ≤ i"""
+"""The causal mask: keep(i, j) = j ≤ i"""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from regard.attention.sight import Sight, Stretch
 
 @dataclass(frozen=True)
 class Causal(Mask):
-    """A position may look at itself and at what came before."""
+    """A position may attend to itself and to what came before."""
 
     causal = True
 

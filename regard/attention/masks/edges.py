@@ -14,7 +14,7 @@ from regard.base.errors import ShapeError
 
 @dataclass(frozen=True, eq=False)
 class Edges(Mask):
-    """A node may look at the nodes that have an edge to it; memory grows with the edges, not with all pairs."""
+    """A node may attend to the nodes that have an edge to it; memory grows with the edges, not with all pairs."""
 
     pairs: Tensor
     """the edges as (from, to), [2, edges]"""

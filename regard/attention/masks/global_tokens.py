@@ -14,7 +14,7 @@ from regard.base.errors import check_at_least
 
 @dataclass(frozen=True)
 class GlobalTokens(Mask):
-    """The first `count` positions look at all and are seen by all; the others see only these."""
+    """The first `count` positions attend to all and are seen by all; the others see only these."""
 
     count: int = 1
 

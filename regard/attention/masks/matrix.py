@@ -11,7 +11,7 @@ from regard.base.errors import ShapeError
 
 @dataclass(frozen=True, eq=False)
 class Matrix(Mask):
-    """Any dependency at all, spelled out: [query, key], [batch, query, key] or [batch, heads, query, key]."""
+    """An arbitrary mask as a tensor: [query, key], [batch, query, key] or [batch, heads, query, key]."""
 
     matrix: Tensor
 

@@ -1,4 +1,4 @@
-"""keep(i, j) = j < length of the sequence"""
+"""The padding mask: keep(i, j) = j < length of the sequence"""
 
 from dataclasses import dataclass
 
@@ -12,10 +12,10 @@ from regard.base.errors import ShapeError
 
 @dataclass(frozen=True, eq=False)
 class Padding(Mask):
-    """Sequences of different lengths in one batch: what lies beyond the end is not there."""
+    """Hides the padding of a batch: what lies beyond the end of each sequence."""
 
     lengths: Tensor
-    """how long each sequence of the batch is, [batch]"""
+    """the length of each sequence, [batch]"""
     keys_only = True
 
     def __post_init__(self) -> None:

@@ -1,6 +1,6 @@
-"""keep(i, j) = rank(j) ≤ rank(i), or < where `strict`, with rank the place in the order
+"""keep(i, j) = rank(j) ≤ rank(i), or < where `strict`; rank is the index in the order
 
-Any order in which a sequence may be produced. Yang et al., XLNet, 2019, https://arxiv.org/abs/1906.08237: the
+Any order of generating a sequence. Yang et al., XLNet, 2019, https://arxiv.org/abs/1906.08237: the
 content stream is not strict, the query stream is.
 """
 
@@ -15,10 +15,10 @@ from regard.base.errors import ConfigError, ShapeError
 
 @dataclass(frozen=True)
 class Permutation(Mask):
-    """A position may look at what the order puts before it, and at itself unless `strict`."""
+    """A position may attend to what precedes it in the order, and to itself unless `strict`."""
 
     order: tuple[int, ...]
-    """which position comes first, which second, …"""
+    """the positions in the order of generation"""
     strict: bool = False
 
     def __post_init__(self) -> None:

@@ -1,4 +1,4 @@
-"""keep(i, j) = j < size, or j ≤ i
+"""The prefix mask: keep(i, j) = j < size, or j ≤ i
 
 Raffel et al., T5, 2020, section 3.2.1, https://arxiv.org/abs/1910.10683
 """
@@ -14,7 +14,7 @@ from regard.base.errors import check_at_least
 
 @dataclass(frozen=True)
 class Prefix(Mask):
-    """All may look at the first `size` positions; beyond these it is causal."""
+    """All may attend to the first `size` positions; beyond these it is causal."""
 
     size: int
 

@@ -16,7 +16,7 @@ from regard.base.errors import ShapeError, check_at_least
 
 @dataclass(frozen=True)
 class RandomBlocks(Mask):
-    """Each block of queries sees a few blocks of keys, drawn once from the seed, alike on every machine."""
+    """Each block of queries sees a few random blocks of keys, which follow from the seed."""
 
     size: int
     count: int

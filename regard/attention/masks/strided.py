@@ -15,7 +15,7 @@ from regard.base.errors import check_at_least
 
 @dataclass(frozen=True)
 class Strided(Mask):
-    """Every `stride`-th position, counted from one's own: a column of a text laid out in rows."""
+    """Every `stride`-th position, counted from its own: a column of a text laid out in rows."""
 
     stride: int
 

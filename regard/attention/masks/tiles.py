@@ -22,7 +22,7 @@ class Tiles(Mask):
     size: int | tuple[int, int]
     shift: int | tuple[int, int] = 0
     columns: int | None = None
-    """how wide the grid is; a line unless set"""
+    """the width of the grid; None: a line"""
 
     def __post_init__(self) -> None:
         if self.columns is None and isinstance(self.size, tuple):

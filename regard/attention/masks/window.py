@@ -1,4 +1,4 @@
-"""keep(i, j) = -ahead ≤ i - j < size,  ahead = size - 1 unless set
+"""Sliding window: keep(i, j) = -ahead ≤ i - j < size, by default with ahead = size - 1
 
 Beltagy et al., Longformer, 2020, https://arxiv.org/abs/2004.05150
 """
@@ -14,7 +14,7 @@ from regard.base.errors import check_at_least
 
 @dataclass(frozen=True)
 class Window(Mask):
-    """The nearest `size` positions, its own among them, and as many to the other side unless `ahead` says else."""
+    """The last `size` positions, its own included, and `ahead` later ones, by default as many as earlier ones."""
 
     size: int
     ahead: int | None = None

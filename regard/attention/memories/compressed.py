@@ -1,7 +1,7 @@
-"""key'(s) = Σ_t E(s, t) key(t),  value'(s) = Σ_t F(s, t) value(t): a fixed number of slots, learned blends of all
+"""key'(s) = Σ_t E(s, t) key(t),  value'(s) = Σ_t F(s, t) value(t): a fixed number of slots, learned sums over all
 
-Wang et al., Linformer, 2020, https://arxiv.org/abs/2006.04768. A sum can be added to, so a pair may also be
-written later; reading costs the same at any length.
+Wang et al., Linformer, 2020, https://arxiv.org/abs/2006.04768. Pairs may also be written later, since they are added
+to the sums; reading costs the same at any length.
 """
 
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from regard.base.errors import ShapeError, check_at_least
 
 @dataclass(frozen=True)
 class Compressed(MixedMemory):
-    """`slots` blended pairs in place of up to `length` written ones."""
+    """Compresses up to `length` keys and values into `slots` learned combinations."""
 
     slots: int
     length: int = 1024

@@ -1,4 +1,4 @@
-"""All pairs, as long as they come: the key/value cache of a decoder."""
+"""The KV cache of a decoder: all keys and values so far."""
 
 from dataclasses import dataclass
 from typing import Any, Self
@@ -13,7 +13,7 @@ from regard.attention.reading import Reading
 
 @dataclass(frozen=True, eq=False)
 class Growing(PairMemory):
-    """Keeps every pair. Writing one more takes the same time however many there are."""
+    """The KV cache. Appending a key and value takes amortized constant time."""
 
     length: int = 0
     _shelf: "_Shelf | None" = None
@@ -54,14 +54,14 @@ class Growing(PairMemory):
 
 
 class _Shelf:
-    """Room for pairs, more than are there yet. Memories share it until two of them write to the same place."""
+    """A buffer with spare capacity. Memories share it until two of them write to the same place (copy on write)."""
 
     def __init__(self, key: Tensor, value: Tensor, kept: Tensor | None, filled: int) -> None:
         self.key, self.value, self.kept, self.filled = key, value, kept, filled
 
     @classmethod
     def of(cls, memory: Growing, key: Tensor, value: Tensor, keep: Tensor | None) -> "_Shelf":
-        """The pairs of a memory and these, side by side, as autograd wants them."""
+        """Concatenate the pairs of a memory and these, so that gradients flow through both."""
         if memory.key is None or memory.value is None:
             return cls(key, value, keep, key.shape[2])
         kept = memory.kept
@@ -73,11 +73,11 @@ class _Shelf:
         return cls(keys, values, kept, keys.shape[2])
 
     def learns(self, key: Tensor, value: Tensor) -> bool:
-        """Whether a gradient passes through what is there, or through these pairs."""
+        """Whether the stored pairs or these need gradients."""
         return any(side.requires_grad for side in (self.key, self.value, key, value))
 
     def copy(self, filled: int, room: int, selective: bool = False) -> "_Shelf":
-        """A shelf of its own with more room, the first `filled` places taken over; selective: notes what is kept."""
+        """A copy of the first `filled` pairs with more capacity; selective: with a mask of kept pairs."""
 
         def wider(tensor: Tensor) -> Tensor:
             new = tensor.new_empty(*tensor.shape[:2], room, tensor.shape[3])
@@ -100,7 +100,7 @@ class _Shelf:
         self.filled = stop
 
     def pick(self, batch: Tensor, filled: int) -> "_Shelf":
-        """The chosen sequences on a shelf of their own, with room to go on; what lies beyond `filled` stays behind."""
+        """A copy of the chosen sequences with the same capacity; what lies beyond `filled` is not copied."""
 
         def chosen(tensor: Tensor) -> Tensor:
             new = tensor.new_empty(len(batch), tensor.shape[1], tensor.shape[2], tensor.shape[3])

@@ -1,8 +1,8 @@
 """key'(s) = Σ_t w(s, t) key(t), value'(s) = Σ_t w(s, t) value(t), w(s, ·) = softmax_t(latent(s) · key(t) / √d)
 
-A few learned queries look at all that is written; later queries read what these have seen. Lee et al., Set
+A few learned queries attend to all that is written; later queries read their outputs. Lee et al., Set
 Transformer, 2019, https://arxiv.org/abs/1810.00825; Jaegle et al., Perceiver, 2021,
-https://arxiv.org/abs/2103.03206. The softmax is kept as a running sum, so pairs may come one by one.
+https://arxiv.org/abs/2103.03206. The softmax is an online softmax, so pairs may come one by one.
 """
 
 from dataclasses import dataclass, replace
@@ -19,7 +19,7 @@ from regard.base.errors import check_at_least
 
 @dataclass(frozen=True)
 class Latent(MixedMemory):
-    """`slots` pairs that learned queries gathered from all that was written, whatever its length."""
+    """`slots` keys and values that learned queries read from all that was written, whatever its length."""
 
     slots: int
 

@@ -1,7 +1,7 @@
 """S(t) = S(t-1) + φ(k_t) v_tᵀ,  z(t) = z(t-1) + φ(k_t),  read(q) = φ(q) S / φ(q) z
 
-All that was written, in one matrix of fixed size: attention as a recurrent network. Katharopoulos et al., 2020,
-https://arxiv.org/abs/2006.16236
+Linear attention as a recurrent network: all keys and values in one state matrix of fixed size. Katharopoulos et al.,
+2020, https://arxiv.org/abs/2006.16236
 """
 
 from dataclasses import dataclass, replace

@@ -1,4 +1,4 @@
-"""The last pairs only: memory that stays the same however long the text.
+"""A rolling KV cache: only the last keys and values, so that its size does not grow with the text.
 
 Dai et al., Transformer-XL, 2019, https://arxiv.org/abs/1901.02860
 """
@@ -19,7 +19,7 @@ from regard.base.errors import check_at_least
 
 @dataclass(frozen=True, eq=False)
 class Rolling(PairMemory):
-    """A query sees the last `size` pairs, the one that stands with it among them; what is older is forgotten."""
+    """A query sees the last `size` keys and values, its own included; older ones are dropped."""
 
     size: int
     length: int = 0
@@ -60,7 +60,7 @@ class Rolling(PairMemory):
 
 @dataclass(frozen=True)
 class _Recent(Mask):
-    """Not `size` or more positions back."""
+    """Fewer than `size` positions back."""
 
     size: int
 

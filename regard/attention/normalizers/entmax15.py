@@ -14,7 +14,7 @@ from regard.attention.normalizer import Normalizer
 
 @dataclass(frozen=True)
 class Entmax15(Normalizer):
-    """Half way between softmax and sparsemax: smooth, and exactly zero for far-off keys."""
+    """Halfway between softmax and sparsemax: smooth, and exactly zero for low logits."""
 
     def forward(self, logits: Tensor) -> Tensor:
         return _Entmax15.apply(logits)

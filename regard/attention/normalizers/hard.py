@@ -1,4 +1,4 @@
-"""weights = 1 at the highest logit (the first of equals), 0 elsewhere"""
+"""Hard attention: weights = 1 at the highest logit (the first of equals), 0 elsewhere"""
 
 from dataclasses import dataclass
 
@@ -10,7 +10,7 @@ from regard.attention.normalizer import Normalizer
 
 @dataclass(frozen=True)
 class Hard(Normalizer):
-    """One key is read and the rest ignored; the value it reads is learned, the choice is not."""
+    """Only the best key is read; gradients flow through its value, not through the choice."""
 
     picks_one = True
 

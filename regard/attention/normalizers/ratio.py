@@ -9,7 +9,7 @@ from regard.attention.normalizer import Normalizer
 
 @dataclass(frozen=True)
 class Ratio(Normalizer):
-    """Weights in proportion to the logits: what linear attention computes without making them."""
+    """Weights proportional to the logits: what linear attention computes without the pairs."""
 
     proportional = True
     nothing = 0.0

@@ -12,7 +12,7 @@ from regard.attention.normalizer import Normalizer
 
 @dataclass(frozen=True)
 class Sigmoid(Normalizer):
-    """Keys do not compete: all of them may be read in full, or none."""
+    """Each key gets its own weight between 0 and 1; keys do not compete."""
 
     shift: float = 0.0
     sums_to_one = False

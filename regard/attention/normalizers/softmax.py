@@ -9,7 +9,7 @@ from regard.attention.normalizer import Normalizer
 
 @dataclass(frozen=True)
 class Softmax(Normalizer):
-    """Every key gets something, most of it the best ones."""
+    """Every key gets a positive weight, most of it the keys with the highest logits."""
 
     exponential = True
 

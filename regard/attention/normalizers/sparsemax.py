@@ -14,7 +14,7 @@ from regard.attention.normalizer import Normalizer
 
 @dataclass(frozen=True)
 class Sparsemax(Normalizer):
-    """The nearest distribution to the logits: far-off keys get exactly nothing."""
+    """The nearest distribution to the logits: low logits get exactly zero."""
 
     def forward(self, logits: Tensor) -> Tensor:
         return _Sparsemax.apply(logits)

@@ -14,7 +14,7 @@ from regard.base.errors import check_at_least
 
 @dataclass(frozen=True)
 class TopK(Normalizer):
-    """A softmax among the best `k` keys."""
+    """A softmax over the `k` highest logits."""
 
     k: int = 8
 

@@ -16,7 +16,7 @@ from regard.attention.position import Bias, distances
 
 @dataclass(frozen=True)
 class Alibi(Bias):
-    """The farther off, the less it counts; how fast differs from head to head."""
+    """ALiBi: a penalty that grows linearly with the distance, with another slope in each attention head."""
 
     relative = True
 
@@ -25,7 +25,7 @@ class Alibi(Bias):
 
 
 class AlibiSlopes(PerHead, Bias):
-    """The slope of each head; nothing is learned."""
+    """The slope of each attention head; it is not learned."""
 
     relative = True
     slopes: Tensor

@@ -18,11 +18,11 @@ from regard.base.errors import ConfigError, check_at_least, check_one_of
 
 @dataclass(frozen=True)
 class Buckets(Bias):
-    """A learned number for each range of distances, ranges growing with the logarithm."""
+    """T5's relative position bias: a learned number for each range of distances, with logarithmic ranges."""
 
     buckets: int = 32
     farthest: int = 128
-    """from here on all distances share the last bucket"""
+    """from this distance on, all share the last bucket"""
     direction: Literal["both", "back"] = "both"
     """keys on both sides of a query, or only behind it, as in a decoder"""
     relative = True

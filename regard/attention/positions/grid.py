@@ -15,7 +15,7 @@ from regard.base.errors import ShapeError, check_at_least
 
 @dataclass(frozen=True)
 class Grid(Bias):
-    """A learned number for each step down and across a picture whose cells are numbered row by row.
+    """A learned bias for each offset in rows and columns of a picture whose cells are numbered row by row.
 
     A shift of everything by whole rows changes nothing; one that wraps around the picture's edge does.
     """
@@ -23,7 +23,7 @@ class Grid(Bias):
     rows: int
     columns: int
     across: int | None = None
-    """how wide the whole picture is, where tiles of rows × columns keep apart what is farther off"""
+    """the width of the whole picture, where tiles of rows × columns mask what is farther apart"""
     relative = True
 
     def __post_init__(self) -> None:

@@ -1,7 +1,6 @@
-"""p(i) = row i of a learned matrix
+"""Learned position embeddings: p(i) = row i of a learned matrix
 
-Gehring et al., 2017, https://arxiv.org/abs/1705.03122. There is no vector past the last row, and saying so is
-all that can be done.
+Gehring et al., 2017, https://arxiv.org/abs/1705.03122. Positions past the last row raise an error.
 """
 
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ from regard.base.errors import ShapeError, check_at_least, check_one_of
 
 @dataclass(frozen=True)
 class Learned(PositionVectors):
-    """One vector of its own for each of `length` positions."""
+    """A learned embedding for each of `length` positions."""
 
     length: int
     join: Join = "add"

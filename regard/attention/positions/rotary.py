@@ -1,6 +1,6 @@
-"""(x₁, x₂) at position i ↦ (x₁ cos iθ - x₂ sin iθ, x₁ sin iθ + x₂ cos iθ), for pairs with θ_j = base^(-2j/d)
+"""RoPE: (x₁, x₂) at position i ↦ (x₁ cos iθ - x₂ sin iθ, x₁ sin iθ + x₂ cos iθ), for pairs with θ_j = base^(-2j/d)
 
-Turning query and key by their positions makes their dot product depend on the distance alone.
+Rotating query and key by their positions makes their dot product depend on the distance alone.
 Su et al., RoFormer, 2021, https://arxiv.org/abs/2104.09864
 """
 
@@ -16,13 +16,13 @@ from regard.base.errors import ConfigError, ShapeError, check_one_of
 
 @dataclass(frozen=True)
 class Rotary(Position):
-    """Queries and keys are turned by an angle that grows with their position."""
+    """Rotary embedding: queries and keys are rotated by an angle proportional to their position."""
 
     base: float = 10_000.0
     pairs: Literal["halves", "neighbors"] = "halves"
-    """dimension j goes with j + d/2, or with j + 1"""
+    """dimension j is paired with j + d/2, or with j + 1"""
     share: float = 1.0
-    """how much of each head is turned"""
+    """the share of each head's dimensions that is rotated"""
     relative = True
 
     def __post_init__(self) -> None:

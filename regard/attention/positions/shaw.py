@@ -19,7 +19,7 @@ class Shaw(Bias):
 
     reach: int = 16
     scale: float | None = None
-    """that of the score beside it; 1/√width unless set"""
+    """the scale of the score; by default 1/√width"""
     relative = True
 
     def __post_init__(self) -> None:

@@ -13,10 +13,10 @@ from regard.base.errors import ConfigError, check_one_of
 
 @dataclass(frozen=True)
 class Sinusoidal(PositionVectors):
-    """Waves of growing length; any position has a vector, also one never seen in training."""
+    """Sinusoidal positional encoding: sine waves of growing length, also for positions never seen in training."""
 
     base: float = 10_000.0
-    """C: the longest wave is about 2πC positions long"""
+    """C: the longest wavelength is about 2πC positions"""
     first: int = 0
     """the j of the first wave: 0 as in the paper, 1 as some write it"""
     join: Join = "add"

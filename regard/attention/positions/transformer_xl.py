@@ -16,10 +16,10 @@ from regard.base.errors import ConfigError
 
 @dataclass(frozen=True)
 class TransformerXL(Bias):
-    """What a query wants of a distance is learned, and stays the same wherever the pair stands."""
+    """Transformer-XL's relative positions: a learned score between the query and the distance."""
 
     scale: float | None = None
-    """that of the score beside it; 1/√width unless set"""
+    """the scale of the score; by default 1/√width"""
     relative = True
 
     def build(self, sizes: Sizes) -> "DistanceWeights":

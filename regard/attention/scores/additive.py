@@ -19,7 +19,7 @@ from regard.base.errors import check_at_least, check_one_of
 
 @dataclass(frozen=True)
 class Additive(Score):
-    """A small network looks at query and key together; `hidden` is its width, that of a query unless set."""
+    """A small network over query and key together; `hidden` is its width, by default that of a query."""
 
     hidden: int | None = None
     spelling: Literal["split", "joint"] = "split"
@@ -58,7 +58,7 @@ class AdditiveWeights(PerHead, Score):
     weight: Tensor
 
     def matrices(self) -> tuple[Tensor, Tensor]:
-        """W₂ for queries and W₁ for keys, however they are kept."""
+        """W₂ for queries and W₁ for keys, however they are stored."""
         if "weight" in self._parameters:
             return self.weight[:, : self.query_width], self.weight[:, self.query_width :]
         return self.query_weight, self.key_weight

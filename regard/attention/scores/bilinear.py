@@ -14,7 +14,7 @@ from regard.attention.score import Score
 
 @dataclass(frozen=True)
 class Bilinear(Score):
-    """A learned matrix between query and key, one for each head."""
+    """A learned matrix between query and key, one for each attention head."""
 
     def build(self, sizes: Sizes) -> "BilinearWeights":
         return BilinearWeights(sizes.heads, sizes.query_width, sizes.key_width)

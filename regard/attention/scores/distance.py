@@ -15,7 +15,7 @@ from regard.base.errors import ConfigError
 
 @dataclass(frozen=True)
 class Distance(Score):
-    """Near is high; `reach` is how far off a key still counts."""
+    """The negative squared distance between query and key; `reach` is the width of the Gaussian kernel."""
 
     reach: float = 1.0
     factored = True

@@ -13,7 +13,7 @@ from regard.attention.score import Score
 
 @dataclass(frozen=True)
 class ScaledDot(Score):
-    """The dot product times `scale`, 1/√width unless set."""
+    """The dot product times `scale`, by default 1/√width."""
 
     scale: float | None = None
     factored = True

@@ -1,7 +1,7 @@
-"""Which models can be stepped in the packed way: those whose every part is of a type that it computes exactly.
+"""Which models the packed decoder supports: those whose every part is of a type that it computes exactly.
 
-Everything else is left to the model's own steps. So a new kind of norm, feed-forward, mask or memory is never computed
-as if it were the usual one.
+All other models use their own steps. So a new kind of norm, feed-forward, mask or memory is never computed as if it
+were the usual one.
 """
 
 from collections.abc import Iterator
@@ -44,14 +44,14 @@ KNOWN = frozenset(
 
 
 def packable(model: Model) -> TypeGuard[TransformerModel | GptModel]:
-    """Whether the packed steps give the model's own numbers."""
+    """Whether the packed decoder supports the model."""
     return unusual(model) is None and not any(
         part.key_heads != part.heads for part in model.modules() if isinstance(part, MultiHead)
     )
 
 
 def unusual(model: Model) -> str | None:
-    """What of the model is no usual part of a Transformer or GPT, in a few words; None if all parts are."""
+    """Describe the first part of the model that is not the usual one of a Transformer or GPT; None if all are."""
     if not isinstance(model, TransformerModel | GptModel):
         return f"the model is of the type {type(model).__name__}"
     strange = stranger(model, KNOWN)
@@ -64,7 +64,7 @@ def unusual(model: Model) -> str | None:
 
 
 def _demands(model: Any) -> Iterator[tuple[str, bool]]:
-    """What must hold, by name; the modules are of known types already."""
+    """The conditions, by name; the modules are of known types already."""
     translates = isinstance(model, TransformerModel)
     sides: list[tuple[str, type]] = [("decoder", Causal), ("encoder", type(None))]
     for name in ("target", "source")[: 1 + translates]:

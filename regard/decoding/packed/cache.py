@@ -1,4 +1,4 @@
-"""Where the keys and values of hypotheses are put down: once, however often hypotheses part."""
+"""The KV cache of the packed decoder: hypotheses of a sentence share it, and beam search never copies it."""
 
 import torch
 from jaxtyping import Float
@@ -8,21 +8,21 @@ _ROOM = 16
 
 
 class Shelf:
-    """Room for pairs of key and value, more than are there yet. States share it until two write to the same place."""
+    """A KV cache with spare capacity. States share it until two write to the same place (copy on write)."""
 
     def __init__(self, pairs: Float[Tensor, "layers 2 sentences heads room width"], filled: int = 0) -> None:
         self.pairs, self.filled = pairs, filled
 
     @classmethod
     def empty(cls, like: Tensor, layers: int, sentences: int, heads: int, width: int) -> "Shelf":
-        """One with nothing on it."""
+        """An empty cache."""
         return cls(like.new_empty(layers, 2, sentences, heads, _ROOM, width))
 
     def room_for(self, more: int, seen: Tensor) -> "tuple[Shelf, Tensor]":
-        """A shelf with place for more pairs, and who sees what on it: itself, where nobody else has gone on from here.
+        """A cache with capacity for more pairs, and its mask: this one, if it has room and nobody else wrote to it.
 
-        Where it is full, a larger one takes over what some hypothesis still sees. Since most hypotheses of a sentence
-        soon have their past in common, that is little more than one pair for each position.
+        Otherwise, a larger one takes over the pairs that some hypothesis still sees. Since most hypotheses of a
+        sentence soon share their past, that is little more than one pair per position.
         """
         filled = seen.shape[2]
         if self.filled == filled and filled + more <= self.pairs.shape[4]:
@@ -39,5 +39,5 @@ class Shelf:
         return Shelf(wider, count + more), seen.gather(2, order[:, None].expand(-1, seen.shape[1], -1))
 
     def pick(self, sentences: Tensor, filled: int) -> "Shelf":
-        """The pairs of some sentences, on a shelf of their own."""
+        """A cache with the pairs of some sentences."""
         return Shelf(self.pairs.index_select(2, sentences), filled)

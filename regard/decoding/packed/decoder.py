@@ -1,13 +1,12 @@
-"""The steps of a Transformer's decoder in few and large operations: the numbers of the plain path, sooner.
+"""A fast Transformer decoder for beam search: few, large operations, with the results of the model's own steps.
 
-`packed(model)` gives what steps the model. For a Transformer or GPT of the usual parts (`packed.acceptance`) this is a
-`Packed`, whose `start` and `step` equal the model's own up to rounding; every other model steps by itself. What is
-done differently:
+`packed(model)` wraps a Transformer or GPT of the usual parts (`packed.acceptance`) in a `Packed`, whose `start` and
+`step` equal the model's own up to rounding; every other model is returned as it is. The differences:
 
-- Nothing is moved when hypotheses part. The hypotheses of a sentence share one shelf, on which each step puts one pair
-  of key and value for each of them. A bias says whose past a pair is: 0 in the rows of those that come from it, -∞ in
-  the others'. Parting means to pick rows of this bias, the same for all layers, instead of all keys and values.
-- So the queries of a sentence meet its keys in one matrix product, for its own past as for the source.
+- Beam search does not reorder the KV cache. The hypotheses of a sentence share one cache, to which each step appends
+  one key and value per hypothesis. A bias masks the pairs: 0 for the hypotheses whose past contains the pair, -∞ for
+  the others. Reordering selects rows of this bias, the same for all layers, instead of all keys and values.
+- So the queries of a sentence meet its keys in one matrix product, in self-attention as in cross-attention.
 
 `PACK = False` goes back to the plain path.
 """
@@ -34,29 +33,29 @@ PACK = True
 
 
 def packed(model: Model, words: Words | None = None) -> "Model | Packed":
-    """What steps the model: a `Packed` where it gives the same numbers, or else the model.
+    """A `Packed` decoder of the model if it is supported, or else the model itself.
 
-    With `words`, a `Packed` gives logits of these alone.
+    With `words`, a `Packed` computes the logits of these alone.
     """
     return Packed(model, words) if PACK and packable(model) else model
 
 
 @dataclass(frozen=True, kw_only=True)
 class PackedState(State):
-    """What the layers remember of their past, all on one shelf, and of the source."""
+    """The KV caches of all layers: one for the past, and the keys and values of the source."""
 
     past: Shelf
     seen: Float[Tensor, "sentences beams pairs"]
-    """0 where a pair is of the hypothesis' past, else -∞"""
+    """0 where a pair belongs to the hypothesis' past, else -∞"""
     source: tuple[tuple[Tensor, Tensor], ...] = ()
     """keys and values for each layer, [sentences, heads, source, width]"""
     padding: Float[Tensor, "sentences 1 1 source"] | None = None
-    """-∞ where a sentence has ended, else 0"""
+    """the padding mask of the source: -∞ at padding, else 0"""
     listed: ListedOutput | None = None
     length: int = 0
 
     def pick_rows(self, rows: Int[Tensor, "rows"]) -> Self:
-        """Rows of the same sentence in a new order, or each sentence's row repeated; the pairs stay where they are."""
+        """Reorder the rows of each sentence, or repeat them; the KV cache stays as it is."""
         count, beams, pairs = self.seen.shape
         return replace(self, seen=self.seen.view(count * beams, pairs)[rows].view(count, len(rows) // count, pairs))
 
@@ -76,7 +75,7 @@ class PackedState(State):
 
 
 class Packed:
-    """A model that is stepped in the packed way; it reads the model's weights where they are."""
+    """The packed decoder of a model; it shares the model's weights."""
 
     def __init__(self, model: TransformerModel | GptModel, words: Words | None = None) -> None:
         self.model, self._words = model, words
@@ -92,7 +91,7 @@ class Packed:
         source_lengths: Int[Tensor, "sentences"] | None,
         rows: int = 1,
     ) -> PackedState:
-        """As the model's: the source is read and projected once."""
+        """As the model's: encode the source and project its keys and values once."""
         table = self._embedding.table.weight
         read: tuple[tuple[Tensor, Tensor], ...] = ()
         bias = None
@@ -108,9 +107,9 @@ class Packed:
         return PackedState(sentences=rows, past=shelf, seen=seen, source=read, padding=bias, listed=listed)
 
     def step(self, token: Int[Tensor, "rows"], state: State) -> tuple[Float[Tensor, "rows vocabulary"], PackedState]:
-        """As the model's: the logits of the token that follows, and the state after this one.
+        """As the model's: the logits of the next token, and the new state.
 
-        Logits may be filled up with -∞. Rows that a search has given up may have such a token, which is no token.
+        Logits may be padded with -∞. Finished hypotheses hold a placeholder id in `token`; it is never read.
         """
         x, after = self.advance(token, fitting(state, PackedState, token))
         return self._output(x) if after.listed is None else after.listed(x), after
@@ -123,7 +122,7 @@ class Packed:
         return normalization(model.encoder.norm)(x).view(*source.shape, -1)
 
     def advance(self, token: Tensor, before: PackedState) -> tuple[Float[Tensor, "rows width"], PackedState]:
-        """What the output turns into logits, and the state after this token."""
+        """The hidden states, which the output layer turns into logits, and the state after this token."""
         count, beams, _ = before.seen.shape
         past, seen = before.past.room_for(beams, before.seen)
         own = _apart(beams, seen.dtype, seen.device).expand(count, -1, -1)
@@ -156,6 +155,6 @@ def _waves(positions: Sinusoidal, at: int, width: int, dtype: torch.dtype, devic
 
 @lru_cache(maxsize=64)
 def _apart(beams: int, dtype: torch.dtype, device: torch.device) -> Float[Tensor, "beams beams"]:
-    """Who sees the newest pairs: each hypothesis its own."""
+    """The mask of the newest pairs: each hypothesis sees its own."""
     with torch.inference_mode(False):
         return torch.full((beams, beams), -torch.inf, device=device, dtype=dtype).fill_diagonal_(0.0)

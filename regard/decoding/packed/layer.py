@@ -1,4 +1,4 @@
-"""A layer of a Transformer as it steps, for `regard.decoding.packed.decoder`."""
+"""One Transformer layer of the packed decoder."""
 
 from collections.abc import Callable
 
@@ -15,7 +15,7 @@ from regard.layers.output import LinearOutput
 
 
 class PackedLayer:
-    """A `Block` whose weights are read where they are."""
+    """The packed computation of a `Block`, with its weights."""
 
     def __init__(self, block: Block) -> None:
         attention, feedforward = block.self_attention, block.feedforward
@@ -36,18 +36,18 @@ class PackedLayer:
         return made[0].contiguous(), made[1].contiguous()
 
     def read_all(self, x: Float[Tensor, "positions width"], bias: Tensor) -> Tensor:
-        """Every position of a sentence reads from all of them, as in an encoder."""
+        """Self-attention of an encoder: every position attends to all of its sentence."""
         query, key, value = self._project_both(x, bias.shape[3]).unbind()
         return self._leave("self_attention", self._merge(attend_packed(query, key, value, bias, self._scale)).add_(x))
 
     def read_past(self, x: Tensor, new: Tensor, key: Tensor, value: Tensor, bias: Tensor) -> Tensor:
-        """Put the new pairs down where they belong among all, then read all of one's own."""
+        """Self-attention of a decoder: write the new keys and values into the KV cache, then read from it."""
         made = self._project_both(x, bias.shape[2])
         new.copy_(made[1:])
         return self._leave("self_attention", self._merge(attend_packed(made[0], key, value, bias, self._scale)).add_(x))
 
     def read_source(self, x: Tensor, key: Tensor, value: Tensor, bias: Tensor, beams: int) -> Tensor:
-        """Read the source, which the hypotheses of a sentence share."""
+        """Cross-attention to the source, which the hypotheses of a sentence share."""
         query = self._query(self._enter("cross", x)).view(-1, beams, self.heads, self.width).transpose(1, 2)
         read = attend_packed(query, key, value, bias, self._source_scale)
         return self._leave("cross", self._merge_read(read).add_(x))
@@ -76,7 +76,7 @@ def attend_packed(query: Tensor, key: Tensor, value: Tensor, bias: Tensor, scale
 
 
 def product(made: nn.Linear) -> Callable[[Tensor], Tensor]:
-    """The linear map, without the detour over its module where it is a plain one."""
+    """The linear layer as a function, without the overhead of its module where it is a plain one."""
     if type(made) not in (nn.Linear, LinearOutput):
         return made.forward
     weight, bias = made.weight, made.bias
@@ -84,7 +84,7 @@ def product(made: nn.Linear) -> Callable[[Tensor], Tensor]:
 
 
 def normalization(norm: nn.Module) -> Callable[[Tensor], Tensor]:
-    """Layer normalization likewise, or none where there is none."""
+    """Layer normalization as a function; the identity where there is none."""
     if type(norm) is nn.Identity:
         return lambda x: x
     if type(norm) is not nn.LayerNorm:
@@ -94,6 +94,6 @@ def normalization(norm: nn.Module) -> Callable[[Tensor], Tensor]:
 
 
 def _scale(attention: MultiHead) -> float:
-    """What the dot products are multiplied with."""
+    """The factor of the dot products."""
     width = attention.projections.split[0] // attention.heads
     return float(attention.reading.score.factors(torch.empty(0, width), torch.empty(0, width))[2])

@@ -1,4 +1,4 @@
-"""The best outputs among those that come from the `size` best beginnings at each step."""
+"""Beam search: keep the `size` best hypotheses at each step."""
 
 from dataclasses import dataclass
 from math import ceil
@@ -20,16 +20,16 @@ from regard.decoding.trace import DROPPED, Trace
 
 @dataclass(frozen=True, kw_only=True)
 class Beam(Strategy):
-    """Beam search, ranked by Σ log p(y_t) / n^length_penalty, where n counts the tokens and `</s>`.
+    """Beam search with a length penalty: ranked by Σ log p(y_t) / n^length_penalty, where n counts tokens and `</s>`.
 
-    At each step the 2·`size` likeliest continuations of a sentence's hypotheses are looked at. Among the first `size`
-    of them, those that end are put aside as finished; of the others, the first `size` go on. An end further down the
-    list is dropped, so that short outputs do not win just by being looked at; with size 1 this is greedy search.
+    Each step considers the 2·`size` likeliest continuations of a sentence's hypotheses. Among the first `size` of them,
+    those that end are finished; of the others, the first `size` go on. An end further down the list is dropped, so
+    that it cannot make short outputs win; with size 1 this is greedy search.
 
     A sentence is done when ⌈`patience` · `size`⌉ hypotheses are finished (Kasai et al. 2022, arXiv:2204.05424; 1 is the
     usual rule), or when none that goes on can still be among the `n_best`. A score only falls as tokens are added and
-    the penalty is greatest at the longest length allowed, so a hypothesis with score s cannot come to rank above
-    s / (longest + 1)^length_penalty. With no `patience` given, this bound alone decides: slower, and exact.
+    the penalty is greatest at the longest length allowed, so a hypothesis with score s cannot rank above
+    s / (longest + 1)^length_penalty. Without `patience`, this bound alone decides: slower, and exact.
     """
 
     size: int = 5
@@ -48,7 +48,7 @@ class Beam(Strategy):
 
     @property
     def enough(self) -> float:
-        """How many finished hypotheses end the search of a sentence."""
+        """The number of finished hypotheses that ends the search of a sentence."""
         return float("inf") if self.patience is None else max(self.n_best, ceil(self.patience * self.size))
 
     def run(self, task: SearchTask) -> list[list[Hypothesis]]:
@@ -68,13 +68,13 @@ class _Candidates(NamedTuple):
     ends: Bool[Tensor, "sentences candidates"]
 
     def finished(self, size: int) -> Bool[Tensor, "sentences candidates"]:
-        """Those that end among the first `size`."""
+        """The finished ones among the first `size`."""
         finished = self.ends & (self.score > -torch.inf)
         finished[:, size:] = False
         return finished
 
     def going_on(self, width: int, some_end: bool) -> "tuple[_Candidates, Int[Tensor, 'sentences width']]":
-        """The first that do not end, and which they are; filled up with such as do not exist."""
+        """The first `width` that do not end, and their indices; padded with placeholders of score -∞."""
         if not some_end and width <= self.score.shape[1]:
             pick = starts(width, 1, self.score.device)[:, 0].expand(len(self.score), -1)
             return _Candidates(*(column[:, :width] for column in self)), pick
@@ -84,12 +84,12 @@ class _Candidates(NamedTuple):
         return _Candidates(score, *(column.gather(1, pick) for column in self[1:])), pick
 
     def keep(self, sentences: Int[Tensor, "kept"]) -> "_Candidates":
-        """Those of some of the sentences."""
+        """The candidates of some of the sentences."""
         return _Candidates(*(column[sentences] for column in self))
 
 
 class _Search:
-    """The search of a batch. Hypotheses that do not exist, as all but one at the first step, have score -∞."""
+    """The beam search of a batch. Placeholders of missing hypotheses have score -∞."""
 
     def __init__(self, beam: Beam, task: SearchTask) -> None:
         self.beam, self.task = beam, task
@@ -102,19 +102,19 @@ class _Search:
         self.last = torch.full((count, 1), BOS, device=device)
         self.finished: list[list[Hypothesis]] = [[] for _ in range(count)]
         self.bar = torch.full((count,), -torch.inf, device=device)
-        """what a sentence's hypotheses must still be able to rank above; ∞ when enough are finished"""
+        """the rank that a sentence's hypotheses must exceed to go on; ∞ when enough are finished"""
         self.ceiling = (self.rules.most + 1) ** beam.length_penalty
         self.narrow = self.rules.shared
 
     def step(self) -> None:
-        """One more token for every hypothesis."""
+        """Extend every hypothesis by one token."""
         logits, norm, self.states = self.task.scorer.step(self.last.flatten(), self.states)
         best = self.rules.offer(logits, norm, self.tokens).best(self.score, 2 * self.beam.size)
         candidates = _Candidates(*best, ends=best[2] == EOS)
         some_end = bool(candidates.ends.any())
         if some_end:
             self._finish(candidates)
-        # As long as the next token is forced for all sentences, one hypothesis is all there is.
+        # As long as the next token is forced for all sentences, there is only one hypothesis.
         width = 1 if self.tokens.shape[2] < self.narrow else self.beam.size
         chosen, pick = candidates.going_on(width, some_end)
         if self.task.trace is not None:
@@ -122,7 +122,7 @@ class _Search:
         self._advance(chosen, done=~(chosen.score[:, 0] / self.ceiling > self.bar))
 
     def _finish(self, candidates: _Candidates) -> None:
-        """Put the hypotheses that end here aside."""
+        """Collect the hypotheses that end here."""
         row, column = candidates.finished(self.beam.size).nonzero(as_tuple=True)
         parent = candidates.parent[row, column]
         penalty = float(self.tokens.shape[2] + 1) ** self.beam.length_penalty
@@ -139,7 +139,7 @@ class _Search:
                 self.bar[at] = ranks[self.beam.n_best - 1]
 
     def _advance(self, chosen: _Candidates, done: Bool[Tensor, "sentences"]) -> None:
-        """Go on with the chosen ones; sentences that are done leave, once they are a part worth the copying."""
+        """Go on with the chosen ones; finished sentences leave the batch once they are enough to be worth copying."""
         over = int(done.sum())
         if over == len(done) or over * LEAVE >= len(done):
             stay = (~done).nonzero()[:, 0]
@@ -155,7 +155,7 @@ class _Search:
         self.values = torch.cat([self.values.gather(1, index), chosen.value[:, :, None]], 2)
 
     def _follow(self, parent: Int[Tensor, "sentences beams"], beams: int) -> None:
-        """Let every hypothesis have the state of the one that it continues."""
+        """Reorder the states (KV caches): every hypothesis gets the state of the one that it continues."""
         if beams < parent.shape[1]:
             self.states = self.states.spread(parent.shape[1])
         else:
@@ -171,7 +171,7 @@ class _Search:
 def _note(
     trace: Trace, sentences: Tensor, candidates: _Candidates, finished: Tensor, score: Tensor, pick: Tensor
 ) -> None:
-    """Take down the candidates, and which of them go on as which hypothesis."""
+    """Record the candidates in the trace, and which of them go on as which hypothesis."""
     goes_on = score > -torch.inf
     number = torch.arange(pick.shape[1], device=pick.device).expand_as(pick)
     becomes = torch.full_like(candidates.parent, DROPPED)

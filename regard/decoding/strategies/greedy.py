@@ -1,4 +1,4 @@
-"""The likeliest token at every step."""
+"""Greedy search: the likeliest token at every step."""
 
 from dataclasses import dataclass
 
@@ -9,7 +9,7 @@ from regard.decoding.strategy import SearchTask, Strategy
 
 @dataclass(frozen=True, kw_only=True)
 class Greedy(Strategy):
-    """y_t = argmax p(y | y_1 … y_(t-1), source): the fastest, and a beam search of size 1."""
+    """y_t = argmax p(y | y_1 … y_(t-1), source): the fastest strategy; a beam search of size 1."""
 
     def run(self, task: SearchTask) -> list[list[Hypothesis]]:
         return walk(task, lambda offer, _, __: offer.top(1)[1][:, 0])

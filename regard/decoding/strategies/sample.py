@@ -1,4 +1,4 @@
-"""Tokens drawn from the model's distribution, or from its likeliest part."""
+"""Sampling from the model's distribution: temperature, top-k and top-p (nucleus) sampling."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,14 +18,14 @@ from regard.decoding.topk import top
 
 @dataclass(frozen=True, kw_only=True)
 class Sample(Strategy):
-    """y_t is drawn from softmax(logits / temperature), cut down to its likeliest tokens.
+    """y_t is drawn from softmax(logits / temperature), restricted to its likeliest tokens.
 
-    `top_k` leaves the k likeliest (Fan et al. 2018, arXiv:1805.04833), 0 all of them; `top_p` leaves the fewest that
-    together have this probability (nucleus sampling, Holtzman et al. 2020, arXiv:1904.09751), counted after `top_k`.
+    `top_k` keeps the k likeliest (Fan et al. 2018, arXiv:1805.04833), 0 all of them; `top_p` keeps the fewest that
+    together have this probability (nucleus sampling, Holtzman et al. 2020, arXiv:1904.09751), after `top_k`.
     Scores are still those of the whole distribution.
 
-    A draw depends on the seed, the source, the prefix, the number of the output and the step, and on nothing else: the
-    same text gets the same output in every batch. To have several outputs for a text, ask for `n_best`.
+    Sampling is deterministic: a draw depends only on the seed, the source, the prefix, the number of the output and the
+    step, so that the same text gets the same output in every batch. For several outputs per text, set `n_best`.
     """
 
     temperature: float = 1.0
@@ -55,7 +55,7 @@ class Sample(Strategy):
         return walk(task, choose, rows=self.n_best)
 
     def _draws(self, identity: tuple[int, ...], steps: int) -> Tensor:
-        """Numbers from [0, 1) for each output and step of a sentence."""
+        """Random numbers from [0, 1) for each output and step of a sentence."""
 
         def streams() -> Iterator[np.ndarray]:
             for number in range(self.n_best):
@@ -66,7 +66,7 @@ class Sample(Strategy):
         return torch.from_numpy(np.stack(list(streams())))
 
     def _pick(self, logits: Tensor, draws: Tensor) -> Tensor:
-        """The first token at which the cumulative probability exceeds the number drawn."""
+        """The first token at which the cumulative probability exceeds the random number."""
         vocabulary = logits.shape[1]
         tokens = None
         if 0 < self.top_k < vocabulary:
