@@ -76,7 +76,7 @@ class Call:
 
     @cached_property
     def notes(self) -> dict[Any, Any]:
-        """What a backend found out about the call when it was asked whether it serves, for when it does."""
+        """A cache for what a backend computed about the call while it was chosen."""
         return {}
 
     @property

@@ -42,11 +42,11 @@ class Mask(Part):
         raise self.unbuilt()
 
     def sight(self, rows: Stretch, columns: Stretch) -> Sight:
-        """Which tiles hold a pair that may look, told from where their queries and keys begin and end."""
+        """Which tiles are hidden and which fully visible, from the first and last positions of their blocks."""
         return look_at_all(self, rows, columns)
 
     def group(self, at: Int[Tensor, "positions"]) -> Int[Tensor, "positions"] | None:
-        """A number for each position, so that those with different numbers never see each other; None: all may.
+        """A group number for each position; positions of different groups never see each other. None: no groups.
 
         Numbers are compared within one call alone.
         """
@@ -54,7 +54,7 @@ class Mask(Part):
 
     @property
     def fixed(self) -> bool:
-        """Whether it is a plain value, so that what was found out about it stays true; one with tensors is not."""
+        """Whether the mask is a plain value without tensors, so that results about it can be cached."""
         return type(self).__eq__ is not object.__eq__
 
     def conjuncts(self) -> tuple["Mask", ...]:
@@ -164,6 +164,6 @@ class Not(Mask):
 
 
 def groups(masks: Iterable[Mask], at: Int[Tensor, "positions"]) -> Int[Tensor, "positions"] | None:
-    """The groups of masks that must all say yes: only positions that are together in all of them see each other."""
+    """The groups of a conjunction of masks: only positions that share a group in all of them see each other."""
     found = [group for mask in masks if (group := mask.group(at)) is not None]
     return torch.unique(torch.stack(found), dim=1, return_inverse=True)[1] if found else None

@@ -1,7 +1,7 @@
-"""What is seen of tiles: blocks of queries against blocks of keys, asked without looking at every pair.
+"""Which tiles (a block of queries times a block of keys) a mask hides or shows as a whole.
 
-A mask tells it from the first and the last position of the blocks. So a backend computes the tiles that hold something
-and skips the others.
+A mask tells it from the first and the last position of the blocks, without computing every pair. So a backend
+computes the visible tiles and skips the others.
 """
 
 from collections.abc import Callable
@@ -12,23 +12,23 @@ from jaxtyping import Bool, Int
 from torch import Tensor
 
 _PAIRS = 1 << 22
-"""how many pairs are looked at, at most, where a mask tells nothing by itself"""
+"""the largest number of pairs to compute for a mask that has no `sight` of its own"""
 
 
 class Stretch(NamedTuple):
-    """Positions from `low` to `high`, both included: those of each block of queries, or of each block of keys."""
+    """The range of positions of each block, from `low` to `high` inclusive."""
 
     low: Int[Tensor, "*blocks"]
     high: Int[Tensor, "*blocks"]
 
 
 class Sight(NamedTuple):
-    """What is known of each tile. It may be too careful, but what it says is true."""
+    """What is known of each tile: a safe bound, which may call a tile mixed that is not."""
 
     some: Bool[Tensor, "*tiles"]
-    """False: no query of the tile may look at any key of it"""
+    """False: the tile is hidden; no query of it may attend to any of its keys"""
     every: Bool[Tensor, "*tiles"]
-    """True: all of them may look at all"""
+    """True: the tile is fully visible"""
 
     def __and__(self, other: "Sight") -> "Sight":
         return Sight(self.some & other.some, self.every & other.every)
@@ -41,18 +41,18 @@ class Sight(NamedTuple):
 
 
 def look_at_all(mask: Callable[[Tensor, Tensor], Tensor], rows: Stretch, columns: Stretch) -> Sight:
-    """The sight of a mask that is asked about every position; where that were too many, nothing is claimed."""
+    """The sight of a mask from all pairs of positions; if there are too many, all tiles count as mixed."""
     queries, keys = (_positions(span) for span in (rows, columns))
     shape = torch.broadcast_shapes(rows.low.shape, columns.low.shape)
     if queries.numel() * keys.numel() > _PAIRS or rows.low.shape[1:] != (1,) or columns.low.shape[:-1] != (1,):
         return Sight(queries.new_ones(shape, dtype=torch.bool), queries.new_zeros(shape, dtype=torch.bool))
     keep = mask(queries.flatten(), keys.flatten()).unflatten(-1, keys.shape).unflatten(-3, queries.shape)
-    keep = keep.flatten(0, -5) if keep.dim() > 4 else keep[None]  # for all of the batch and the heads
+    keep = keep.flatten(0, -5) if keep.dim() > 4 else keep[None]  # over batch and heads
     return Sight(keep.any(0).any(1).any(-1), keep.all(0).all(1).all(-1))
 
 
 def _positions(span: Stretch) -> Int[Tensor, "blocks positions"]:
-    """The positions of each span; those of shorter ones are filled up with their last."""
+    """The positions of each block; shorter ones are padded with their last."""
     low, high = span.low.flatten()[:, None], span.high.flatten()[:, None]
     longest = int((high - low).max()) + 1 if low.numel() else 0
     return torch.minimum(low + torch.arange(longest, device=low.device), high)

@@ -1,7 +1,7 @@
-"""Attention over the tiles of a call that hold anything.
+"""Block-sparse attention over the visible tiles of a call.
 
-For each block of queries, the blocks of keys that it looks at are put side by side: a small call, which is served like
-any other. Blocks of queries that look at equally many blocks of keys make up the batch of one such call.
+For each block of queries, the blocks of keys that it sees are concatenated: a small call, which any backend computes.
+Blocks of queries that see equally many blocks of keys make up the batch of one such call.
 """
 
 from collections.abc import Callable
@@ -17,11 +17,11 @@ from regard.attention.position import Bias
 from regard.attention.tiling import Blocks, Bucket, Tiling
 
 Serve = Callable[[Call], Tensor]
-"""from a small call without masks to what is read, [batch, heads, query, …]"""
+"""a function from a small call to its output, [batch, heads, query, …]"""
 
 
 def read_tiles(call: Call, plan: Tiling, serve: Serve) -> Float[Tensor, "batch heads query width"]:
-    """What the queries read, by small calls; zeros where a query sees nothing."""
+    """The attention output, computed by small calls; zeros where a query sees nothing."""
     for mask in call.masks:
         if not mask.fixed:
             query_at, key_at = call.places
@@ -32,7 +32,7 @@ def read_tiles(call: Call, plan: Tiling, serve: Serve) -> Float[Tensor, "batch h
 
 
 def _one_block(call: Call, plan: Tiling, serve: Serve) -> Tensor:
-    """Few queries, as in decoding: the keys that they may see, in place where these are neighbors."""
+    """Few queries, as in decoding: one call with the visible keys, without a copy if these are contiguous."""
     seen = plan.sight.some[0].nonzero()[:, 0].tolist()
     if plan.keys.order is None and seen[-1] - seen[0] == len(seen) - 1:
         few = call.columns(slice(seen[0] * plan.keys.size, (seen[-1] + 1) * plan.keys.size))
@@ -61,7 +61,7 @@ def _all_blocks(call: Call, plan: Tiling, serve: Serve) -> Tensor:
 
 
 def _bucket(call: Call, plan: Tiling, bucket: Bucket, queries: Tensor, sides: list[Tensor]) -> Call:
-    """The call of some blocks of queries with the keys that they look at; each block is an entry of the batch."""
+    """The call of some blocks of queries with the keys that they see; each block is an entry of the batch."""
     batch = len(call.query)
     query = queries if len(bucket.rows) == queries.shape[2] else queries.index_select(2, bucket.rows)
     key, value = (_gather(side, bucket.columns) for side in sides)
@@ -94,9 +94,9 @@ def _blocks(side: Tensor, blocks: Blocks) -> Tensor:
 
 
 def _gather(side: Tensor, columns: Tensor) -> Tensor:
-    """For each block of queries the blocks of keys that it looks at, [batch · blocks, heads, keys, width].
+    """For each block of queries the blocks of keys that it sees, [batch · blocks, heads, keys, width].
 
-    Rows of whole blocks are picked, already in the order in which they are needed: one copy, and one way back.
+    Whole blocks are selected in their final order: one copy forward, and one backward.
     """
     batch, heads, blocks, size, width = side.shape
     first = torch.arange(batch * heads, device=side.device).mul(blocks).view(batch, 1, heads, 1)

@@ -1,8 +1,8 @@
-"""A call of attention cut into tiles, and which of them hold anything.
+"""The tiles of an attention call, and which of them are visible.
 
-Queries and keys are cut into blocks. Masks say from the positions where blocks begin and end which tiles, a block of
-queries against a block of keys, nobody may see (`Mask.sight`). Blocks of queries that see equally many blocks of keys
-are computed together.
+Queries and keys are cut into blocks. Masks tell from the first and last positions of blocks which tiles (a block of
+queries times a block of keys) are hidden (`Mask.sight`). Blocks of queries that see equally many blocks of keys are
+computed together.
 """
 
 from collections.abc import Sequence
@@ -19,22 +19,22 @@ from regard.attention.part import positions_of
 from regard.attention.sight import Sight, Stretch
 
 _WASTE = 32
-"""one tile of so many, and a few, may be computed in vain for each bucket, so that there are few buckets"""
+"""one in this many tiles, and `_FEW` more, may be computed needlessly per bucket, so that there are few buckets"""
 _FEW = 2
 
 
 @dataclass(frozen=True, eq=False)
 class Blocks:
-    """Positions in blocks of one size, the last filled up."""
+    """Positions in blocks of equal size, the last one padded."""
 
     at: Int[Tensor, "*batch positions"]
     size: int
     order: Int[Tensor, "positions"] | None = None
-    """which position stands where; as they come unless given"""
+    """a permutation of the positions; None: as they come"""
 
     @cached_property
     def index(self) -> Int[Tensor, "blocks size"]:
-        """Which of the positions a block holds; beyond the last one, the last one."""
+        """The indices of the positions in each block; padding repeats the last one."""
         length = self.at.shape[-1]
         places = torch.arange(-(-length // self.size) * self.size, device=self.at.device).clamp(max=length - 1)
         places = places if self.order is None else self.order[places]
@@ -42,31 +42,31 @@ class Blocks:
 
     @cached_property
     def there(self) -> Bool[Tensor, "blocks size"]:
-        """False where a block is only filled up."""
+        """False at padding."""
         return torch.arange(self.index.numel(), device=self.at.device).view_as(self.index) < self.at.shape[-1]
 
     @cached_property
     def span(self) -> Stretch:
-        """Where each block begins and ends, over the batch."""
+        """The first and the last position of each block, over the batch."""
         low, high = self.at[..., self.index].aminmax(dim=-1)
         return Stretch(low, high) if low.dim() == 1 else Stretch(low.amin(0), high.amax(0))
 
 
 @dataclass(frozen=True, eq=False)
 class Bucket:
-    """Blocks of queries that look at equally many blocks of keys."""
+    """Blocks of queries that see equally many blocks of keys."""
 
     rows: Int[Tensor, "blocks"]
-    """which blocks of queries"""
+    """the indices of the blocks of queries"""
     columns: Int[Tensor, "blocks count"]
-    """which blocks of keys each of them looks at"""
+    """the indices of the blocks of keys that each of them sees"""
     keep: Bool[Tensor, "*batch_heads blocks size keys"] | None
-    """which of these keys each query may see; None: all"""
+    """the mask of these keys for each query; None: all are visible"""
 
 
 @dataclass(frozen=True, eq=False)
 class Tiling:
-    """How a call is cut, and what is to be computed of it."""
+    """The blocks of a call, and which tiles are visible."""
 
     masks: tuple[Mask, ...]
     queries: Blocks
@@ -75,7 +75,7 @@ class Tiling:
 
     @cached_property
     def share(self) -> float:
-        """Which share of all tiles is computed."""
+        """The share of tiles that is computed."""
         counts = self.sight.some.sum(1)
         if len(counts) == 1:
             return float(counts) / self.sight.some.numel()
@@ -83,7 +83,7 @@ class Tiling:
 
     @cached_property
     def buckets(self) -> tuple[Bucket, ...]:
-        """What is computed together. Blocks of queries that see nothing are in none."""
+        """The blocks that are computed together. Blocks of queries that see nothing are in no bucket."""
         with torch.inference_mode(False):
             counts = self.sight.some.sum(1)
             order = self.sight.some.to(torch.uint8).argsort(dim=1, descending=True, stable=True)
@@ -104,7 +104,7 @@ class Tiling:
         query_at = self.queries.at[..., self.queries.index[rows]].flatten(-2)[..., None]
         key_at = self.keys.at[..., self.keys.index[columns].flatten(1)]
         key_at = key_at.repeat_interleave(self.queries.size, dim=-2)
-        if query_at.dim() + key_at.dim() > 4:  # positions of its own for each sequence: leave a place for the heads
+        if query_at.dim() + key_at.dim() > 4:  # positions with a batch axis: add an axis for the heads
             query_at, key_at = (side.reshape(-1, 1, *side.shape[-2:]) for side in (query_at, key_at))
         keep = torch.ones((), dtype=torch.bool, device=rows.device)
         for mask in self.masks:
@@ -113,7 +113,7 @@ class Tiling:
 
 
 def tiling(call: Call, query_block: int, key_block: int) -> Tiling:
-    """The call in blocks of these sizes. What was found out about fixed masks is kept for the next call."""
+    """Cut a call into blocks of these sizes. The tilings of fixed masks are cached."""
     if call.in_order and all(mask.fixed for mask in call.masks):
         lengths = call.query.shape[2], call.key.shape[2]
         return _fixed(call.masks, *lengths, query_block, key_block, call.query.device)
@@ -133,7 +133,7 @@ def _fixed(
 
 
 def _best(masks: tuple[Mask, ...], query_at: Tensor, key_at: Tensor, query_block: int, key_block: int) -> Tiling:
-    """Positions as they come, or those of a group next to each other: whichever leaves more tiles empty."""
+    """Positions as they come, or sorted by group: whichever hides more tiles."""
     plain = _cut(masks, Blocks(query_at, query_block), Blocks(key_at, key_block))
     if query_at.dim() > 1 or key_at.dim() > 1:
         return plain
@@ -159,7 +159,7 @@ def _cut(masks: tuple[Mask, ...], queries: Blocks, keys: Blocks) -> Tiling:
 
 
 def _levels(counts: Tensor) -> list[int]:
-    """Numbers of key blocks to compute for a block of queries: some that look at fewer are computed with others."""
+    """The numbers of key blocks per bucket; query blocks that see fewer are rounded up."""
     found, times = counts[counts > 0].unique(return_counts=True)
     spare = int((found * times).sum()) // _WASTE + _FEW
     levels: list[int] = []
@@ -174,6 +174,6 @@ def _levels(counts: Tensor) -> list[int]:
 
 
 def _level(counts: Tensor, levels: Sequence[int]) -> Tensor:
-    """The level of each count, the next that is large enough; 0 for 0."""
+    """Round each count up to a level; 0 stays 0."""
     table = torch.tensor([0, *levels], device=counts.device)
     return table[torch.searchsorted(table, counts)]

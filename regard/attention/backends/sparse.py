@@ -1,7 +1,7 @@
-"""Only what somebody may see is computed: a window of fixed size takes time that grows linearly with the length.
+"""Block-sparse attention: tiles that the mask hides are skipped, so that a window costs time linear in the length.
 
-Queries and keys are cut into blocks, the masks are asked which tiles nobody may see, and another backend computes the
-others. Beltagy et al., Longformer, 2020, https://arxiv.org/abs/2004.05150;
+Queries and keys are cut into blocks, the masks tell which tiles are empty, and another backend computes the others.
+Beltagy et al., Longformer, 2020, https://arxiv.org/abs/2004.05150;
 Zaheer et al., Big Bird, 2020, https://arxiv.org/abs/2007.14062
 """
 
@@ -22,11 +22,11 @@ class Sparse(Backend):
 
     rank: ClassVar[int] = 5
     block: int = 64
-    """queries of a block, and keys of a block"""
+    """the block size of queries and of keys"""
     most: float = 0.5
-    """a larger share of tiles is faster computed with all others"""
+    """the largest share of visible tiles; above it, dense attention is faster"""
     from_keys: int = 512
-    """with fewer keys it is not worth asking the masks"""
+    """with fewer keys, dense attention is faster"""
 
     def __post_init__(self) -> None:
         check_at_least("sparse", 1, block=self.block)

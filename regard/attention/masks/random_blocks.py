@@ -57,5 +57,5 @@ def _draw(blocks: int, count: int, seed: int) -> Tensor:
 
 @cache
 def _counts(blocks: int, count: int, seed: int) -> Tensor:
-    """How many drawn blocks there are above and to the left of each corner, [query block + 1, key block + 1]."""
+    """The number of drawn blocks above and to the left of each corner, [query block + 1, key block + 1]."""
     return torch.nn.functional.pad(_draw(blocks, count, seed).long().cumsum(0).cumsum(1), (1, 0, 1, 0))

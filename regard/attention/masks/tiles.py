@@ -46,7 +46,7 @@ class Tiles(Mask):
         return torch.unique(torch.stack(self._tile(at)), dim=1, return_inverse=True)[1]
 
     def _tile(self, at: Tensor) -> tuple[Tensor, Tensor]:
-        """The row and the column of tiles that a position lies in."""
+        """The tile row and tile column of a position."""
         (height, width), (down, right) = _pair(self.size), _pair(self.shift)
         if self.columns is None:
             return torch.zeros_like(at), (at - right) // width
