@@ -39,11 +39,16 @@ def explain(call: Call) -> BackendChoice:
 def define(call: Call) -> Attended:
     """The definition, literally: the weights of all pairs are computed and stored."""
     weights = _weights(call)
+    return Attended(read_with(weights, call), weights)
+
+
+def read_with(weights: Float[Tensor, "batch heads query key"], call: Call) -> Tensor:
+    """What is read with these weights, some of them dropped."""
     dropped = F.dropout(weights, call.dropout) if call.dropout else weights
     output = dropped @ spread(call.value, call.groups)
     if isinstance(call.bias, Bias) and call.bias.reads_values:
         output = output + call.bias.output(dropped, *call.places)
-    return Attended(output, weights)
+    return output
 
 
 def weights_of(
@@ -62,10 +67,15 @@ def _index(chosen: Sequence[int] | Tensor, call: Call) -> Tensor:
 
 
 def _weights(call: Call) -> Tensor:
+    return call.normalizer(*logits_of(call))
+
+
+def logits_of(call: Call) -> tuple[Tensor, Tensor | None]:
+    """The logits of all pairs, and which of the pairs may be seen."""
     logits = call.score(call.query, spread(call.key, call.groups))
     bias, keep = call.bias_tensor(), call.keep_tensor
     if bias is None:
-        return call.normalizer(logits, keep)
+        return logits, keep
     if isinstance(call.bias, Tensor) and bool((shut := bias == float("-inf")).any()):  # another way to forbid a pair
         keep = ~shut if keep is None else keep & ~shut
-    return call.normalizer(logits + bias, keep)
+    return logits + bias, keep

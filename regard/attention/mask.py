@@ -61,6 +61,10 @@ class Mask(Part):
         """The masks that are composed with `&`; only itself if there is none."""
         return (self,)
 
+    def disjuncts(self) -> tuple["Mask", ...]:
+        """The masks of which one must say yes; just itself unless composed with `|`."""
+        return (self,)
+
     def spelled(self) -> str:
         """The mask as written in a config, such as `causal & window(size=128)`."""
         name, given = type(self).__module__.rpartition(".")[2], []
@@ -134,6 +138,9 @@ class Or(_Composed):
 
     def sight(self, rows: Stretch, columns: Stretch) -> Sight:
         return self.left.sight(rows, columns) | self.right.sight(rows, columns)
+
+    def disjuncts(self) -> tuple[Mask, ...]:
+        return self.left.disjuncts() + self.right.disjuncts()
 
 
 @dataclass(frozen=True)

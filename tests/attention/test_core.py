@@ -110,7 +110,8 @@ def test_what_is_asked_wrongly_is_told(unchecked: None) -> None:
 
 def test_a_backend_that_cannot_serve_says_why() -> None:
     with pytest.raises(
-        CombinationError, match=r"attend: linear cannot serve this call: Softmax weighs the keys .*; sparse, fused"
+        CombinationError,
+        match=r"attend: linear cannot serve this call: Softmax weighs .*; union, sparse, fused",
     ):
         attend(*sides(), **SOFT, backend="linear")
     with pytest.raises(CombinationError, match="attend: linear cannot serve this call: Softmax weighs"):

@@ -108,6 +108,7 @@ EXAMPLES: dict[str, dict[str, list[dict[str, Any]]]] = {
         "blockwise": [{"block_bytes": 1000}],
         "linear": [{}, {"chunk": 2}],
         "sparse": [{"block": 2}, {"block": 3}],
+        "union": [{"block": 3}],
     },
 }
 

@@ -108,7 +108,7 @@ def test_for_every_mask(backend: Backend, mask: Mask, dtype: torch.dtype) -> Non
     served = 0
     for unbuilt, normalizer in PARTS:
         score = build(unbuilt, dtype)
-        for keep in (mask, ~mask & MASKS.Causal(), mask(at, at)):
+        for keep in (mask, ~mask & MASKS.Causal(), mask | MASKS.Strided(3), mask(at, at)):
             served += compare(backend, score, normalizer, dtype, KEY_HEADS, keep=keep)
         padding = torch.arange(LENGTH) < torch.tensor([5, 2])[:, None, None, None]
         served += compare(backend, score, normalizer, dtype, KEY_HEADS, mask=mask, keep=padding)

@@ -88,6 +88,8 @@ def test_flags_of_composed_masks_are_true(mask: Mask) -> None:
                 assert torch.equal(whole, whole[:, :, :1].expand_as(whole))
         conjuncts = [full(part) for part in (mask & other).conjuncts()]
         assert torch.equal(torch.stack(conjuncts).all(0), full(mask & other))
+        disjuncts = [full(part) for part in (mask | other).disjuncts()]
+        assert torch.equal(torch.stack(disjuncts).any(0), full(mask | other))
 
 
 def test_the_examples_show_both_kinds_of_flags() -> None:
