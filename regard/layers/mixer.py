@@ -83,4 +83,4 @@ def kept_inputs(keep: Tensor | Mask | None, x: Tensor, name: str) -> Bool[Tensor
 def check_past(name: str, view: View) -> None:
     """Raise an error unless the mixer is causal, as decoding step by step needs."""
     if view == "both":
-        raise CombinationError(f"{name}: it sees both sides, so it cannot go step by step; use view='past'")
+        raise CombinationError(f"{name}: it is bidirectional, so it cannot decode step by step; use view='past'")

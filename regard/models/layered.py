@@ -157,7 +157,7 @@ class Layered(Design):
         name = type(chosen).__name__.lower()
         if isinstance(chosen, MixedMemory) and "both" not in self.views:
             raise ConfigError(
-                f"{self.where}.memory: {name} blends all positions, so a decoder cannot go step by step with it; "
+                f"{self.where}.memory: {name} blends all positions, so a decoder cannot decode step by step with it; "
                 "use growing, rolling or recurrent"
             )
         if not isinstance(chosen, MixedMemory | Growing) and "past" not in self.views:

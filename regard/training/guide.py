@@ -56,13 +56,11 @@ class Guide:
         """The name of the cross-attention layer that learns, checked against the model."""
         names = [name for name in attention_layers(model) if name.endswith("cross")]
         if not names:
-            raise UsageError("training.guide: the model has no attention over its source that links could guide")
+            raise UsageError("training.guide: the model has no cross-attention that alignment links could guide")
         if self.layer is None:
             return names[-2:][0]
         if self.layer not in names:
-            raise ConfigError(
-                unknown("training.guide.layer", self.layer, names, "the model's attentions over its source")
-            )
+            raise ConfigError(unknown("training.guide.layer", self.layer, names, "the model's cross-attention layers"))
         return self.layer
 
     def alignment(self, model: nn.Module) -> dict[str, Any]:

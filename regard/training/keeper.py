@@ -90,7 +90,7 @@ class Keeper:
                 try:
                     weights = self.folder.snapshots.read(step).part("model")
                 except RegardError as error:
-                    self.note(f"{error}; the model is made without it")
+                    self.note(f"{error}; the weights are averaged without it")
                     continue
                 found.append(step)
                 yield weights
@@ -123,7 +123,7 @@ class Keeper:
             try:
                 self.folder.snapshots.read(step)
             except RegardError as error:
-                self.note(f"{error}; training goes back to before it, if it can")
+                self.note(f"{error}; training resumes from an earlier checkpoint, if there is one")
                 return False
         return True
 

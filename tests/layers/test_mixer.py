@@ -62,8 +62,8 @@ def test_what_has_no_pairs_refuses_masks_on_pairs() -> None:
 
 def test_who_sees_ahead_does_not_go_step_by_step() -> None:
     check_past("here", "past")
-    with pytest.raises(CombinationError, match=r"here: it sees both sides, .* use view='past'"):
+    with pytest.raises(CombinationError, match=r"here: it is bidirectional, .* use view='past'"):
         check_past("here", "both")
     for name in ("convolution", "recurrent"):
-        with pytest.raises(CombinationError, match=f"{name}: it sees both sides"):
+        with pytest.raises(CombinationError, match=f"{name}: it is bidirectional"):
             MIXERS.make(name).build(8).start()

@@ -136,7 +136,7 @@ def test_which_layer_learns() -> None:
     assert guide().layer_of(model("luong")) == "decoder.cross"
     with pytest.raises(ConfigError, match=r"training\.guide\.layer: unknown 'decoder'; .* are: decoder\.layers\.0"):
         guide(layer="decoder").layer_of(made)
-    with pytest.raises(UsageError, match=r"training\.guide: the model has no attention over its source"):
+    with pytest.raises(UsageError, match=r"training\.guide: the model has no cross-attention"):
         guide().layer_of(Gpt(layers=1, width=8, heads=2).build({"text": 9}))
     said = guide(heads=(1, 0), shift=0).alignment(made)
     heads = [["decoder.layers.0.cross", 1], ["decoder.layers.0.cross", 0]]

@@ -203,7 +203,7 @@ def test_a_snapshot_that_is_lost_for_good_is_left_out(tmp_path: Path) -> None:
     watcher = Watcher()
     again = trainer(tmp_path, watcher).run()
     assert again.averaged == first.averaged[1:]
-    assert "the model is made without it" in watcher.notes[-1]
+    assert "the weights are averaged without it" in watcher.notes[-1]
 
 
 def test_a_full_disk_is_one_sentence_and_costs_nothing(

@@ -35,7 +35,7 @@ class Resegment:
         kind = self.subwords.kind
         wanted = {"bpe": "dropout", "unigram": "alpha"}.get(kind)
         if wanted is None:
-            raise ConfigError(f"subwords: {kind} pieces cannot be cut in another way; use bpe or unigram")
+            raise ConfigError(f"subwords: {kind} pieces have only one segmentation; use bpe or unigram")
         given = {name for name in ("dropout", "alpha") if getattr(self, name) is not None}
         if given != {wanted}:
             raise ConfigError(

@@ -88,8 +88,8 @@ def test_merges_are_dropped_in_proportion() -> None:
 @pytest.mark.parametrize(
     ("kind", "settings", "message"),
     [
-        ("word", {"dropout": 0.1}, "word pieces cannot be cut in another way; use bpe or unigram"),
-        ("character", {"dropout": 0.1}, "character pieces cannot be cut"),
+        ("word", {"dropout": 0.1}, "word pieces have only one segmentation; use bpe or unigram"),
+        ("character", {"dropout": 0.1}, "character pieces have only one segmentation"),
         ("bpe", {"alpha": 0.1}, "bpe takes dropout alone, but given is alpha"),
         ("bpe", {}, "bpe takes dropout alone, but given is none"),
         ("unigram", {"alpha": 0.1, "dropout": 0.1}, "unigram takes alpha alone, but given is alpha, dropout"),
