@@ -9,6 +9,7 @@ runs/NAME/model.safetensors     the trained model
 """
 
 import os
+import shutil
 import sys
 import tomllib
 from collections.abc import Collection, Iterator, Mapping
@@ -78,13 +79,25 @@ def open_run(path: str | Path, config: str, free: Collection[str] = ()) -> Itera
     except OSError as error:
         raise unwritable(folder.path, error) from error
     with _locked(folder.path):
-        for unfinished in folder.path.glob(".*.tmp"):
-            unfinished.unlink(missing_ok=True)
+        _clear(folder)
         if folder.config.exists():
             _refuse_other_settings(folder, config, free)
         if not folder.config.exists() or read_text(folder.config) != config:
             write_text(folder.config, config)
         yield folder
+
+
+def _clear(folder: RunFolder) -> None:
+    """Delete the temporary files and folders of a writer that was killed; nobody else writes here under the lock."""
+    for place in (folder.path, folder.checkpoints.folder, folder.snapshots.folder):
+        for unfinished in place.glob(".*.tmp"):
+            try:
+                if unfinished.is_dir() and not unfinished.is_symlink():
+                    shutil.rmtree(unfinished)
+                else:
+                    unfinished.unlink(missing_ok=True)
+            except OSError as error:
+                raise unwritable(unfinished, error) from error
 
 
 @contextmanager

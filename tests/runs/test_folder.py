@@ -94,9 +94,13 @@ def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
 
 
 def test_what_an_interrupted_writer_left_is_removed(tmp_path: Path) -> None:
+    for place in (tmp_path / ".store.12ab.tmp", tmp_path / "checkpoints"):
+        place.mkdir()
+        (place / ".step-00000001.safetensors.12ab.tmp").write_text("half")
     (tmp_path / ".model.safetensors.12ab.tmp").write_text("half")
     with open_run(tmp_path, CONFIG):
-        assert {path.name for path in tmp_path.iterdir()} == {"run.toml", "lock"}
+        assert {path.name for path in tmp_path.iterdir()} == {"run.toml", "lock", "checkpoints"}
+        assert not list((tmp_path / "checkpoints").iterdir())
 
 
 def test_one_training_at_a_time_and_none_after_a_kill(tmp_path: Path) -> None:

@@ -1,6 +1,8 @@
 """A run from its settings to its model."""
 
 import shutil
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from regard.base.errors import RegardError
 from regard.runs.artifact import load_artifact
 from regard.tasks.start import train_run
 from regard.training.progress import Progress
+from tests.apps.running import ROOT
 from tests.tasks.prepared import prepare, settings
 
 
@@ -39,3 +42,11 @@ def test_a_run_that_could_not_begin_leaves_its_folder_to_others(home: Path, tmp_
     with pytest.raises(RegardError):
         train_run(settings(home), tmp_path / "run", home, Progress())
     assert not (tmp_path / "run" / "run.toml").exists()
+
+
+def test_killed_at_any_file_operation_the_next_start_ends_with_the_same_bytes(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "tests.tasks.killed", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    killed, _, all_of_them = done.stdout.partition(" of ")
+    assert int(killed) == int(all_of_them) > 50
