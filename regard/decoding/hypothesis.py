@@ -15,7 +15,7 @@ class Hypothesis:
     """
 
     tokens: tuple[int, ...]
-    """without `<s>` and `</s>`, with a forced prefix"""
+    """without the token it starts after and without `</s>`, with a forced prefix"""
     score: float
     token_scores: tuple[float, ...]
     """one for each token, and one for `</s>`"""

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from regard.data.subwords.tokenizer import BOS, EOS
+from regard.data.subwords.tokenizer import EOS
 from regard.decoding.hypothesis import Hypothesis, hypothesis
 from regard.decoding.rules import Offer
 from regard.decoding.strategy import SearchTask, check_numbers
@@ -26,7 +26,7 @@ def walk(task: SearchTask, choose: Choose, rows: int = 1) -> list[list[Hypothesi
     tokens = rules.most.new_empty(len(sentences), rows, 0)
     scores = torch.empty(len(sentences), rows, 0, device=tokens.device)
     lengths = torch.full_like(tokens[:, :, :0].sum(-1), -1)
-    token = torch.full((len(sentences) * rows,), BOS, device=tokens.device)
+    token = torch.full((len(sentences) * rows,), task.scorer.first, device=tokens.device)
     found: dict[int, list[Hypothesis]] = {}
     if rows > 1:
         states = states.spread(rows)

@@ -15,6 +15,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from regard.base.errors import CombinationError, UsageError
+from regard.data.subwords.tokenizer import BOS, EOS
 from regard.decoding.packed.decoder import Packed, packed
 from regard.decoding.topk import LogSumExp
 from regard.decoding.words import Words
@@ -62,6 +63,11 @@ class Scorer:
         return self.models[0].has_source
 
     @property
+    def first(self) -> int:
+        """The token that outputs start after."""
+        return first_token(self.models[0])
+
+    @property
     def device(self) -> torch.device:
         """The device of the models."""
         return next((weight.device for weight in self.models[0].parameters()), torch.device("cpu"))
@@ -92,6 +98,15 @@ class Scorer:
             each = [one[:, : model.output.out_features] for one, model in zip(each, self.models, strict=True)]
         mean = log_mean([logits.log_softmax(-1) for logits in each])
         return mean, mean.new_zeros(len(mean)), after
+
+
+def first_token(model: Model) -> int:
+    """The token that an output starts after, the same as in training.
+
+    A translation starts after `<s>`. In running text every line starts after a `</s>`, that of the line before it, and
+    so does the first: a language model never reads `<s>`.
+    """
+    return BOS if model.has_source else EOS
 
 
 def log_mean(log_probabilities: Sequence[Tensor]) -> Tensor:

@@ -6,7 +6,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
-from regard.data.subwords.tokenizer import BOS, PAD
+from regard.data.subwords.tokenizer import PAD
 from regard.decoding.scorer import Scorer, evaluating, log_mean
 from regard.models.model import Model
 
@@ -24,8 +24,9 @@ def score_tokens(
     an ensemble.
     """
     real = torch.arange(target.shape[1], device=target.device) < target_lengths[:, None]
-    read = torch.cat([torch.full_like(target[:, :1], BOS), target[:, :-1]], 1).masked_fill(~real, PAD)
     scorer = Scorer(models)
+    first = torch.full_like(target[:, :1], scorer.first)
+    read = torch.cat([first, target[:, :-1]], 1).masked_fill(~real, PAD)
     with evaluating(scorer.models):
         scores = [log_probabilities(model(source, source_lengths, read).float(), target) for model in scorer.models]
         return log_mean(scores).masked_fill(~real, 0.0)

@@ -12,7 +12,8 @@ from torch import Tensor
 
 from regard.base.errors import RegardError
 from regard.base.files import digest
-from regard.data.subwords.tokenizer import BOS, EOS
+from regard.data.subwords.tokenizer import EOS
+from regard.decoding.scorer import first_token
 from regard.interop.export_folder import making, write_manifest
 from regard.interop.onnx_graphs import Axes, Graph, make_graphs
 from regard.interop.onnx_tracing import OPSET, libraries, trace
@@ -34,7 +35,8 @@ def export_onnx(model: str | Path, out: str | Path, *, force: bool = False) -> P
     libraries()
     file = model_file(model)
     artifact = load_artifact(file)
-    graphs = make_graphs(artifact.model(), str(file))
+    network = artifact.model()
+    graphs = make_graphs(network, str(file))
     with making(out, force=force) as folder:
         with (folder / WEIGHTS_FILE).open("wb") as weights:
             places: dict[bytes, tuple[int, int]] = {}
@@ -48,7 +50,7 @@ def export_onnx(model: str | Path, out: str | Path, *, force: bool = False) -> P
             "opset": OPSET,
             "graphs": {graph.name: _described(graph) for graph in graphs},
             "state": [_described_slot(slot) for graph in graphs for slot in graph.slots],
-            "first_token": BOS,
+            "first_token": first_token(network),
             "last_token": EOS,
         }
         write_manifest(folder, ONNX, artifact, digest(file), **details)

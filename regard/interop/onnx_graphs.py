@@ -130,7 +130,7 @@ class StepGraph(nn.Module):
 
 
 class ScoreGraph(nn.Module):
-    """The model over whole targets, which begin with `<s>`."""
+    """The model over whole targets, which begin with `<s>`, or with `</s>` where there is no source."""
 
     def __init__(self, model: Model) -> None:
         super().__init__()

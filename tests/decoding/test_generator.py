@@ -1,12 +1,23 @@
+from functools import cache
+from itertools import islice
+from math import log
+
+import numpy as np
 import pytest
 import torch
 
 from regard.base.errors import UsageError
-from regard.data.subwords.tokenizer import EOS
+from regard.data.subwords.learn import SubwordSettings, learn_subwords
+from regard.data.subwords.tokenizer import EOS, PAD
+from regard.data.windows import Streams, StreamSettings
 from regard.decoding.generator import Generator
 from regard.decoding.scoring import score_tokens
+from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategies.greedy import Greedy
 from regard.decoding.strategies.sample import Sample
+from regard.decoding.strategy import Strategy
+from regard.models.gpt import Gpt
+from regard.models.rnn_lm import RnnLm
 from tests.data.examples import subwords
 from tests.decoding.fakes import Fake, FakeLanguage
 
@@ -46,3 +57,47 @@ def test_wrong_use_is_refused() -> None:
         Generator(Fake(len(subwords())), subwords())
     with pytest.raises(UsageError, match="a list of prompts"):
         generator().generate("Ein Hund")
+
+
+GO = ("go home now", "go to the park", "go home", "go now", "go to the house by the park") * 4
+
+
+@cache
+def learned(name: str) -> Generator:
+    """A tiny language model of lines that all begin with "go"."""
+    known = learn_subwords(GO, SubwordSettings(kind="word"))
+    text = np.array([token for row in known.encode_batch(GO) for token in (*row, EOS)])
+    torch.manual_seed(0)
+    model = MODELS[name].build({"text": len(known)})
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.02)
+    for _, window in islice(Streams(text, StreamSettings(rows=2, length=16)).walk(), 60):
+        optimizer.zero_grad()
+        logits = model(None, None, window.input).flatten(0, 1)
+        torch.nn.functional.cross_entropy(logits, window.target.flatten(), ignore_index=PAD).backward()
+        optimizer.step()
+    return Generator(model.eval(), known)
+
+
+MODELS = {
+    "rnn_lm": RnnLm(cell="gru", width=16),
+    "gpt": Gpt(layers=1, width=16, heads=2, positions="learned(64)"),
+}
+STRATEGIES = (Greedy(max_length=12), Sample(max_length=12, n_best=3), Beam(size=3, n_best=2, max_length=12))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_text_starts_after_the_token_that_training_started_it_after(name: str) -> None:
+    model = learned(name)
+    assert model.score(["go home"])[0] > log(0.8)
+    ((one,),) = model.generate([""], Greedy(max_length=12))
+    assert one.text.startswith("go ")
+
+
+@pytest.mark.parametrize("prompt", ["", "go to"])
+@pytest.mark.parametrize("strategy", STRATEGIES, ids=lambda strategy: type(strategy).__name__)
+@pytest.mark.parametrize("name", MODELS)
+def test_a_continuation_has_the_score_of_its_text(name: str, strategy: Strategy, prompt: str) -> None:
+    model = learned(name)
+    given = len(model.subwords.encode(prompt))
+    for one in model.generate([prompt], strategy)[0]:
+        assert one.score == pytest.approx(sum(model.score([one.text])[given:]), abs=1e-4)

@@ -86,6 +86,7 @@ def test_the_graphs_compute_the_model_at_any_size(name: str, tmp_path: Path) -> 
     file = write(tmp_path / "model.safetensors", DESIGNS[name])
     folder = export_onnx(file, tmp_path / "export")
     model = load_artifact(file).model()
+    assert read_manifest(folder, "onnx").details["first_token"] == (BOS if model.has_source else EOS)
     for batch, source, target in ((1, 1, 1), (5, 7, 9)):
         read = torch.randint(4, 50, (batch, source)), torch.randint(1, source + 1, (batch,))
         said = torch.randint(4, 50, (batch, target))

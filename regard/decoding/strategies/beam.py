@@ -10,7 +10,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from regard.base.errors import ConfigError, check_at_least
-from regard.data.subwords.tokenizer import BOS, EOS
+from regard.data.subwords.tokenizer import EOS
 from regard.decoding.hypothesis import Hypothesis, hypothesis
 from regard.decoding.one_way import LEAVE
 from regard.decoding.strategy import SearchTask, Strategy, check_numbers
@@ -99,7 +99,7 @@ class _Search:
         self.score = torch.zeros(count, 1, device=device)
         self.tokens = self.rules.most.new_empty(count, 1, 0)
         self.values = torch.empty(count, 1, 0, device=device)
-        self.last = torch.full((count, 1), BOS, device=device)
+        self.last = torch.full((count, 1), task.scorer.first, device=device)
         self.finished: list[list[Hypothesis]] = [[] for _ in range(count)]
         self.bar = torch.full((count,), -torch.inf, device=device)
         """the rank that a sentence's hypotheses must exceed to go on; ∞ when enough are finished"""

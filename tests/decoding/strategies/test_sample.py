@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from regard.base.errors import ConfigError
+from regard.data.subwords.tokenizer import EOS
 from regard.decoding.search import search
 from regard.decoding.strategies.greedy import Greedy
 from regard.decoding.strategies.sample import Sample
@@ -12,12 +13,12 @@ from tests.decoding.fakes import Fake, FakeLanguage, sources
 
 def first_tokens(strategy: Sample, model: FakeLanguage) -> Counter[int]:
     (found,) = search(model, None, None, strategy)
-    return Counter(one.tokens[0] if one.tokens else 3 for one in found)
+    return Counter(one.tokens[0] if one.tokens else EOS for one in found)
 
 
 def probabilities(model: FakeLanguage, temperature: float) -> torch.Tensor:
     model.eval()
-    logits, _ = model.step(torch.tensor([2]), model.start(None, None))
+    logits, _ = model.step(torch.tensor([EOS]), model.start(None, None))
     return (logits[0] / temperature).softmax(-1).detach()
 
 
