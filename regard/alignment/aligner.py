@@ -1,10 +1,10 @@
-"""Which words belong together in a text and its translation, as a translation model sees it.
+"""Word alignment from the cross-attention of a translation model.
 
     aligner = Aligner(load("runs/en-de"), reverse=load("runs/de-en"))
     aligner.align(["Two dogs play ."], ["Zwei Hunde spielen ."])
 
-A target word is linked to the source word that it looked at most. Two models, one for each direction, make better
-links than one: each has seen what the other cannot, how a word of its target is linked to several of its source.
+A target word is linked to the source word with the largest attention weight. Two models, one for each direction, give
+better links than one: each finds several target words for one source word, which the other cannot.
 """
 
 from collections.abc import Sequence
@@ -23,9 +23,9 @@ from regard.decoding.translator import Pair, Translator
 class Aligner:
     """Links words by the attention of the heads that the model file names, unless others are given.
 
-    With `threshold`, a target word is linked to every source word that got at least so much of its weight, beside the
-    one that got most. A target word of which no source word got as much as `null` has no link. With a `reverse` model,
-    which translates the other way, both directions are put together as `symmetrize` says.
+    With `threshold`, a target word is also linked to every other source word with at least this attention weight. A
+    target word whose largest weight is below `null` has no link. With a `reverse` model, which translates the other
+    way, `symmetrize` combines the links of both directions.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Aligner:
 
 
 def links_of(weights: Weights, threshold: float | None = None, null: float = 0.0) -> Links:
-    """Links from the weights of target words (rows) over source words, ordered by target word; 1 at most for each
+    """Links from the weights of target words (rows) over source words, ordered by target word; at most one for each
     target word, unless there is a threshold.
     """
     if 0 in weights.shape:
@@ -85,5 +85,5 @@ def links_of(weights: Weights, threshold: float | None = None, null: float = 0.0
 
 
 def aligns(translator: Translator) -> bool:
-    """Whether the model attends to its source."""
+    """Whether the model has attention over its source."""
     return any(name.rpartition(".")[2] == "cross" for name in attention_layers(translator.models[0]))

@@ -1,4 +1,4 @@
-"""Which characters belong together, for models that read and write character by character or in short pieces."""
+"""Character alignment, for models that read and write single characters or short pieces."""
 
 from regard.alignment.cross_weights import look
 from regard.data.links import Link, Links
@@ -7,10 +7,10 @@ from regard.decoding.translator import Translator
 
 
 def character_links(translator: Translator, source: str, target: str, layer: str | None = None) -> Links:
-    """Each target character with the source character that was looked at most while its token was written.
+    """Each target character with the source character that had the most attention when its token was predicted.
 
-    The weight of a token is shared by its characters, and the first of those with the most is taken. What a token with
-    no character of its own got, the mark of a word's beginning or the end of the text, counts for none.
+    A token's weight is shared equally by its characters; of equal ones the first is taken. The weight of tokens without
+    characters, such as a word-start marker or `</s>`, is ignored.
     """
     looked = look(translator, source, target, layer)
     read, said = _spans(translator.source, source), _spans(translator.target, target)
@@ -25,7 +25,7 @@ def character_links(translator: Translator, source: str, target: str, layer: str
 
 
 def _spans(subwords: Subwords, text: str) -> list[list[int]]:
-    """The characters of each token that are not spaces."""
+    """The positions of each token's characters that are not spaces."""
     pieces = subwords.encode_with_offsets(text)
     spans = ((piece, range(piece.start, piece.end)) for piece in pieces)
     return [

@@ -1,4 +1,4 @@
-"""What a translation model looked at while it wrote: the weights of its cross-attention for a given pair."""
+"""Cross-attention weights of a translation model on a given sentence pair."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ from regard.decoding.translator import Translator
 
 @dataclass(frozen=True)
 class Looked:
-    """The weights of each target token (rows) over the source tokens (columns), averaged over heads of one layer."""
+    """Attention weights of target tokens (rows) over source tokens (columns), the mean over heads of one layer."""
 
     weights: NDArray[np.float32]
     source: tuple[str, ...]
@@ -23,7 +23,7 @@ class Looked:
 
 
 def look(translator: Translator, source: str, target: str, layer: str | None = None) -> Looked:
-    """Force the model through a pair and see where each target token looked; the last layer unless one is named."""
+    """Cross-attention weights of one layer on a pair, with teacher forcing; the last layer unless one is named."""
     model = translator.models[0]
     names = [name for name in attention_layers(model) if name.endswith("cross")]
     if not names:

@@ -1,4 +1,4 @@
-"""Whether a model translates what its user thinks, and in that direction."""
+"""Checks that a model translates from the sources' language into the targets', not the other way."""
 
 from collections.abc import Sequence
 
@@ -15,7 +15,7 @@ _FOREIGN = 0.5
 
 
 def check_direction(translator: Translator, sources: Sequence[str], targets: Sequence[str], name: str) -> None:
-    """The pairs can be written and are not clearly likelier the other way around, or an error says what is wrong."""
+    """Raise an error if the vocabulary lacks many tokens of the pairs, or if they are far likelier exchanged."""
     read, said = list(sources[:_TRIED]), list(targets[:_TRIED])
     if not read:
         return

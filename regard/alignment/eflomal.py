@@ -1,7 +1,7 @@
-"""Word links by eflomal, a fast statistical aligner, to guide a model by or to compare with.
+"""Word links by eflomal, a fast statistical aligner, for guided training or for comparison.
 
 Östling and Tiedemann, Efficient Word Alignment with Markov Chain Monte Carlo, 2016, PBML 106. The program samples, so
-that two runs differ in a few links; whoever wants the same ones again keeps the file.
+two runs differ in a few links; keep the file to use the same links again.
 """
 
 import importlib
@@ -18,18 +18,18 @@ from regard.data.links import Links, parse_links, to_pharaoh
 from regard.data.subwords.tokenizer import words
 
 EFLOMAL = "eflomal"
-"""the name that is written where links are wanted of it"""
+"""what a setting says, instead of a file of links, to use this aligner"""
 LITTLE_TEXT = 100_000
-"""pairs; in less, most forms of a word are too rare to be counted each by itself"""
+"""sentence pairs; with fewer, most word forms are too rare to be counted separately"""
 LETTERS = 4
-"""of each word that are looked at in little text: a stem that needs no dictionary"""
+"""letters of each word that are compared in little text: a stem that needs no dictionary"""
 
 
 def align_pairs(pairs: Iterable[tuple[str, str]], letters: int | None = None) -> tuple[list[Links], list[Links]]:
-    """The links of each pair: those that give each target word at most one source word, then the reverse.
+    """The links of each pair in both directions: at most one source word per target word, then the reverse.
 
-    The words are what white space separates; eflomal itself does not tell capital letters from small ones. Words with
-    the same first `letters` are the same to it, 0 takes whole words; unless set, the amount of text decides.
+    Words are separated by white space; eflomal ignores case. Words with the same first `letters` count as the same word
+    (0 compares whole words); unless set, the amount of text decides.
     """
     program = _program()
     sides = [[" ".join(words(text)) for text in side] for side in zip(*pairs, strict=True)]
@@ -46,7 +46,7 @@ def align_pairs(pairs: Iterable[tuple[str, str]], letters: int | None = None) ->
 
 
 def eflomal_links(corpus: Corpus, path: Path, symmetrize: Callable[[Links, Links], Links] = intersection) -> Path:
-    """A file with the links of a corpus, a line for each of its lines; one that is there already is used again."""
+    """Write a file with the links of a corpus, line by line; an existing file is reused."""
     if path.exists():
         return path
     counts = Counts()

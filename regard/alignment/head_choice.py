@@ -1,4 +1,4 @@
-"""Which heads of a model show what belongs together, as the model file has it."""
+"""Alignment heads: the attention heads whose weights align words, as stored in the model file."""
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -14,10 +14,10 @@ from regard.runs.artifact import load_artifact, save_artifact
 
 @dataclass(frozen=True)
 class HeadChoice:
-    """Heads whose mean is looked at, each a layer's name and a number.
+    """Attention heads whose mean weights make the alignment, each given by its layer's name and a number.
 
-    At `shift` 0 a target token is where the model looked to predict it; at 1, where it looked once it had read the
-    token as input, which is often more telling in a Transformer (Chen et al., 2020, https://arxiv.org/abs/2004.14837).
+    At `shift` 0 a target token has the weights of the step that predicts it; at 1, those of the next step, which reads
+    it as input and often aligns better in a Transformer (Chen et al., 2020, https://arxiv.org/abs/2004.14837).
     `score` says how good the choice is, from 0 to 1, by some `measure`.
     """
 
@@ -44,7 +44,7 @@ class HeadChoice:
 
     @classmethod
     def from_dict(cls, table: Mapping[str, Any]) -> Self:
-        """What `to_dict` made."""
+        """The choice from what `to_dict` wrote."""
         try:
             heads = tuple((str(layer), int(head)) for layer, head in table["heads"])
             choice = cls(heads, int(table["shift"]), str(table.get("measure", "")), float(table.get("score", 0.0)))
@@ -64,7 +64,7 @@ def source_attentions(model: Model) -> dict[str, int]:
 
 
 def chosen_heads(translator: Translator) -> HeadChoice:
-    """Those that the model file names; else the mean of the last layer but one (Garg et al., 2019, 1909.02074)."""
+    """The heads that the model file names; else all of the last layer but one (Garg et al., 2019, 1909.02074)."""
     layers = source_attentions(translator.models[0])
     if translator.alignment is None:
         name = list(layers)[-2:][0]
@@ -72,7 +72,7 @@ def chosen_heads(translator: Translator) -> HeadChoice:
     choice = HeadChoice.from_dict(translator.alignment)
     for layer, head in choice.heads:
         if head >= layers.get(layer, 0):
-            raise RegardError(f"alignment: the model file chose head {head} of {layer}, which the model does not have")
+            raise RegardError(f"alignment: the model file names head {head} of {layer}, which the model does not have")
     return choice
 
 
@@ -82,5 +82,5 @@ def _spans(numbers: list[int]) -> str:
 
 
 def keep_choice(file: Path, choice: HeadChoice) -> None:
-    """Write the chosen heads into a model file, which is there in full at any time."""
+    """Write the chosen heads into a model file, which is replaced atomically."""
     save_artifact(file, load_artifact(file).with_extras(alignment=choice.to_dict()))

@@ -1,10 +1,10 @@
-"""Which heads align: every layer and head, and the mean of each layer, at both shifts, ranked.
+"""Ranking of attention heads by how well they align words: every head, and the mean of each layer, at both shifts.
 
 | what is known | a candidate's score |
 |---|---|
 | gold links | 1 - AER of its links |
 | a reverse model | 2 |F ∩ B| / (|F| + |B|) of its links F and the links B of the best-fitting candidate of the other |
-| nothing | 1 - AER against links that words, or tokens, of the text support by themselves (`lexical.py`) |
+| nothing | 1 - AER against links that co-occurrence of words, or tokens, supports (`lexical.py`) |
 
 Agreement of both directions: Chen et al., 2020, https://arxiv.org/abs/2004.14837
 """
@@ -27,22 +27,22 @@ from regard.models.model import Model
 GOLD, BOTH_WAYS, WORDS = "gold links", "agreement of both directions", "agreement with words that occur together"
 TOKENS = "agreement with tokens that occur together"
 _LONGEST = 100
-"""words on a side; longer pairs would take most of the time and say no more"""
+"""words on a side; longer pairs would take most of the time and add little"""
 _MOST_CELLS = 3_000_000
 """pairs of words that co-occurrence is counted over"""
 
 _FINE = 3
-"""tokens in a word, in the mean, from which on words say little: in text without spaces, in models of letters"""
+"""mean tokens per word above which tokens are linked: text without spaces, character models"""
 
 Row = tuple[list[str], list[str]]
 """what is linked of a pair: words, or tokens"""
 Pointers = NDArray[np.int64]
-"""[candidates, target words of all pairs]: the source word that each looked at most, counted over all pairs, or -1"""
+"""[candidates, target words of all pairs]: the source word with the most weight, numbered over all pairs, or -1"""
 
 
 @dataclass(frozen=True)
 class Ranking:
-    """All candidates with their scores by one measure, the best first."""
+    """All candidates with their scores by one metric, the best first."""
 
     choices: tuple[HeadChoice, ...]
     pairs: int
@@ -50,7 +50,7 @@ class Ranking:
 
     @property
     def best(self) -> HeadChoice:
-        """The choice to make."""
+        """The candidate with the highest score."""
         return self.choices[0]
 
     def grid(self, shift: int) -> tuple[list[str], Weights]:
@@ -87,9 +87,9 @@ def rank_heads(
     reverse: Translator | None = None,
     most: int = 1000,
 ) -> Ranking:
-    """Rank the candidates on at most so many of the pairs, evenly chosen among them.
+    """Rank the candidates on at most `most` of the pairs, evenly spaced.
 
-    Where neither gold links nor a reverse model are given, words are counted in more of the pairs.
+    Without gold links or a reverse model, co-occurrence is counted in more of the pairs.
     """
     kept = [at for at in range(len(sources)) if _usable(sources[at], targets[at])]
     if not kept:
@@ -122,14 +122,14 @@ def _usable(source: str, target: str) -> bool:
 
 
 def _evenly(numbers: list[int], most: int) -> list[int]:
-    """At most so many of the numbers, from the first to the last."""
+    """At most `most` of the numbers, evenly spaced from the first to the last."""
     if len(numbers) <= most:
         return numbers
     return [numbers[at * len(numbers) // most] for at in range(most)]
 
 
 def _grain(translator: Translator, pairs: Sequence[Pair]) -> Grain:
-    """Tokens where words have many of them, on either side."""
+    """Link tokens if words have many of them on either side, else words."""
     coarse, fine = (
         [sum(map(len, side)) for side in zip(*(linked(translator, pair, grain) for pair in pairs), strict=True)]
         for grain in ("words", "tokens")
@@ -181,12 +181,12 @@ def _by_reverse(forward: Pointers, backward: Pointers) -> list[float]:
 
 
 def _supported(chosen: list[Row], more: list[Row]) -> list[Gold]:
-    """What the words of the chosen pairs support, counted in as many further pairs as there is time for."""
+    """Links that co-occurrence supports in the chosen pairs, counted over as many further pairs as time allows."""
     cells = np.cumsum([len(source) * len(target) for source, target in [*chosen, *more]])
     enough = max(len(chosen), int(np.searchsorted(cells, _MOST_CELLS, "right")))
     return lexical_links([*chosen, *more][:enough])[: len(chosen)]
 
 
 def _in_order(layer: str) -> list[tuple[int, str]]:
-    """Names whose numbers count as numbers: layer 10 after layer 9."""
+    """A sort key that compares numbers as numbers: layer 10 after layer 9."""
     return [(int(part), "") if part.isdigit() else (-1, part) for part in layer.split(".")]

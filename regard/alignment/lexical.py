@@ -1,7 +1,7 @@
-"""Links that parallel text supports by itself: words that occur together, near the same place.
+"""Links from co-occurrence in parallel text: words that occur together, at similar relative positions.
 
-`data/lexicon.py` counts which words translate which, in both directions, with a prior for the diagonal and with doubt
-about what is rare. Seconds for thousands of pairs; good enough to tell heads that align from those that do not.
+`data/lexicon.py` estimates translation probabilities in both directions, with a prior for the diagonal and smoothing
+for rare words. It takes seconds for thousands of pairs and tells heads that align from those that do not.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ _SETTINGS: dict[str, Any] = {"rounds": 3, "diagonal": 4.0, "nothing": 0.02, "dou
 
 
 def lexical_links(sentences: Sequence[tuple[Sequence[str], Sequence[str]]]) -> list[Gold]:
-    """Links of each pair of word lists: sure where both directions agree, possible where one of them sees it."""
+    """Links of each pair of word lists: sure if both directions have them, possible if one does."""
     filled = [pair for pair in sentences if pair[0] and pair[1]]
     source, target = (_numbered([pair[side] for pair in filled]) for side in (0, 1))
     ahead, back = _best(source, target, "F"), _best(target, source, "C")
@@ -26,7 +26,7 @@ def lexical_links(sentences: Sequence[tuple[Sequence[str], Sequence[str]]]) -> l
 
 
 def _numbered(sentences: Sequence[Sequence[str]]) -> list[list[int]]:
-    """Words as numbers, the same for all their spellings in capitals."""
+    """Words as ids, ignoring case."""
     numbers: dict[str, int] = {}
     return [[numbers.setdefault(word.lower(), len(numbers)) for word in sentence] for sentence in sentences]
 

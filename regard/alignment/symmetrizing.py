@@ -1,4 +1,4 @@
-"""The links of both directions made into one alignment."""
+"""Symmetrization: the links of both directions combined into one alignment."""
 
 from collections.abc import Callable, Iterable, Mapping
 from heapq import heapify, heappop, heappush
@@ -10,7 +10,7 @@ _NEIGHBORS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 
 
 
 def flipped(links: Iterable[Link]) -> Links:
-    """The same links seen from the other side, as those of a model that translates the other way."""
+    """The links with source and target exchanged, as a model of the other direction would give them."""
     other = (Link(link.target, link.source, link.confidence) for link in links)
     return tuple(sorted(other, key=lambda link: (link.target, link.source)))
 
@@ -29,8 +29,8 @@ def grow_diag_final_and(forward: Links, backward: Links) -> Links:
     """The intersection, grown by neighboring links of the union, then by links between words that have none yet.
 
     Koehn, Och and Marcu, 2003 (N03-1017), and Koehn's Statistical Machine Translation, figure 4.14, with English as
-    the target. A link may grow if one of its two words is free; a link whose neighbors were looked at need not be
-    looked at again, since words are never freed.
+    the target. A link may be added if one of its two words has no link yet; the neighbors of a link are tried once,
+    since links are never removed.
     """
     ahead, back = {link.point for link in forward}, {link.point for link in backward}
     points, either = ahead & back, ahead | back

@@ -1,4 +1,4 @@
-"""Attention between words: models led through given pairs, in batches, and the weights of subwords put together."""
+"""Attention weights between words: teacher forcing on given pairs, in batches, with subword weights merged."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
@@ -23,11 +23,11 @@ from regard.models.model import Model
 
 Weights = NDArray[np.float32]
 Grain = Literal["words", "tokens"]
-"""what is linked: words, or each token by itself, which is all there is in a text without spaces"""
+"""the unit that is linked: words, or single tokens, as in text without spaces"""
 
 
 def make_pairs(translator: Translator, sources: Sequence[str], targets: Sequence[str]) -> list[Pair]:
-    """Texts and their translations with the ids that this translator gives them."""
+    """Texts and their translations as token ids of this translator."""
     read, said = translator.source.encode_batch(sources), translator.target.encode_batch(targets)
     rows = zip(sources, read, targets, said, strict=True)
     return [Pair(source, tuple(ids), target, tuple(others)) for source, ids, target, others in rows]
@@ -40,11 +40,11 @@ def word_weights(
     batch_tokens: int = 1024,
     grain: Grain = "words",
 ) -> list[Weights]:
-    """For each pair how much each target word looked at each source word, [choices, target words, source words].
+    """For each pair the weight of each target word on each source word, [choices, target words, source words].
 
-    The weights of the source tokens of a word are summed and those of its target tokens averaged. What went to `</s>`
-    belongs to no word, so the weights of a target word sum to at most 1. Only the chosen heads are recorded. Where the
-    grain is tokens, every token counts as a word.
+    The weights of the source tokens of a word are summed and those of its target tokens averaged. The weight on `</s>`
+    belongs to no word, so the weights of a target word sum to at most 1. Only the chosen heads are recorded. With the
+    grain "tokens", every token counts as a word.
     """
     model = translator.models[0]
 
@@ -65,7 +65,7 @@ def word_weights(
 
 
 def linked(translator: Translator, pair: Pair, grain: Grain = "words") -> tuple[list[str], list[str]]:
-    """What is linked on each side of a pair."""
+    """The words, or tokens, that are linked on each side of a pair."""
     if grain == "words":
         return words(pair.source), words(pair.target)
     return (
@@ -79,7 +79,7 @@ def merge(
     source_words: Int[Tensor, "batch source"],
     target_words: Int[Tensor, "batch target"],
 ) -> Float[Tensor, "batch choices target_words source_words"]:
-    """Token weights as word weights: sums over the source tokens of a word, means over its target tokens.
+    """Word weights from token weights: the sum over a word's source tokens, the mean over its target tokens.
 
     Tokens whose word number is negative, such as `</s>` and padding, belong to no word.
     """
@@ -89,7 +89,7 @@ def merge(
 
 
 def _seen(model: Model, batch: Batch, choices: Sequence[HeadChoice]) -> Float[Tensor, "batch choices target source"]:
-    """The mean over the heads of each choice, at its shift, for all target tokens but `</s>`."""
+    """The mean weights over the heads of each choice, at its shift, for all target tokens but `</s>`."""
     asked: dict[str, list[int]] = {}
     for choice in choices:
         for layer, head in choice.heads:
@@ -119,12 +119,12 @@ def _seen(model: Model, batch: Batch, choices: Sequence[HeadChoice]) -> Float[Te
 
 
 class _Enough(Exception):
-    """All that was asked for has been seen."""
+    """Raised when all requested weights are recorded."""
 
 
 @contextmanager
 def _stopping(model: Model, recorded: Mapping[str, list[Tensor]], rows: int) -> Iterator[None]:
-    """Leave the model with _Enough once every recorded layer has seen so many rows: nothing above them is needed."""
+    """Raise _Enough once every recorded layer has seen so many rows: the layers above are not needed."""
 
     def stop(*_: object) -> None:
         if all(sum(weights.shape[2] for weights in calls) >= rows for calls in recorded.values()):
@@ -140,7 +140,7 @@ def _stopping(model: Model, recorded: Mapping[str, list[Tensor]], rows: int) -> 
 
 
 def _members(numbers: Int[Tensor, "batch tokens"]) -> Float[Tensor, "batch tokens words"]:
-    """1 where a token is part of a word."""
+    """An indicator matrix: 1 where a token is part of a word."""
     most = int(numbers.max()) + 1 if numbers.numel() else 0
     return (numbers[:, :, None] == torch.arange(most)).float()
 

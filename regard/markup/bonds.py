@@ -1,4 +1,4 @@
-"""From links between words to bonds between their parts, so that a tag around `dog` in `dog,` leaves the comma out."""
+"""Word links refined to links between parts of words, so that a tag around `dog` in `dog,` leaves the comma out."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -19,7 +19,7 @@ _ALIKE: dict[UnitKind, tuple[UnitKind, ...]] = {
 
 
 def usable_links(links: Sequence[Link] | None, source: str, target: str) -> list[Link]:
-    """The links that name words of both texts; where there are none, words in proportion."""
+    """The links between existing words of both texts; if there are none, links by relative position."""
     here, there = len(words(source)), len(words(target))
     found = [
         Link(one.source, one.target, max(one.confidence, 1e-6))
@@ -33,10 +33,10 @@ def usable_links(links: Sequence[Link] | None, source: str, target: str) -> list
 
 
 def bond(links: list[Link], source: Units, target: str, atoms: Sequence[tuple[int, int]]) -> tuple[Units, Bonds]:
-    """The units of the target, cut where source units are, and what binds them to those of the source.
+    """The units of the target, split where source units are, and their bonds: links between units.
 
-    Parts of words are bound to parts of the same kind. Where a tag cuts a word, and where a text without spaces
-    answers to several words, the linked letters are shared out in proportion. An atom is bound to itself alone.
+    Parts of words are linked to parts of the same kind. Where a tag splits a word, and where a text without spaces
+    translates several words, the linked letters are divided in proportion. An atom is linked to itself alone.
     """
     whole = split_units(target, atoms)
     cuts = [*_cuts_as_in_source(links, source, whole), *_cuts_between_words(links, source, whole)]
@@ -53,7 +53,7 @@ def bond(links: list[Link], source: Units, target: str, atoms: Sequence[tuple[in
 
 
 def _groups(links: list[Link], source: Units, target: Units) -> list[tuple[list[int], list[int], float]]:
-    """Units of the source and those of the target that answer to them, each in order."""
+    """Source units and the target units that translate them, each in order."""
     here, there = source.of_words(), target.of_words()
     shares = _shares(links, source, target)
     found: dict[tuple[int, UnitKind], list[int]] = defaultdict(list)
@@ -98,7 +98,7 @@ def _laid_out(units: Units, some: list[int]) -> list[tuple[float, float]]:
 
 
 def _cuts_as_in_source(links: list[Link], source: Units, target: Units) -> list[int]:
-    """Where to cut target units that are the only answer to source units that a tag has cut."""
+    """Where to split target units that alone translate source units that a tag has split."""
     cuts = []
     for here, there, _ in _groups(links, source, target):
         if len(there) == 1 and len(here) > 1:
@@ -109,7 +109,7 @@ def _cuts_as_in_source(links: list[Link], source: Units, target: Units) -> list[
 
 
 def _cuts_between_words(links: list[Link], source: Units, target: Units) -> list[int]:
-    """Where to cut texts without spaces that answer to several words."""
+    """Where to split texts without spaces that translate several words."""
     cuts = []
     for _, cores, sharing in _unspaced(links, source, target):
         start, end = target.units[cores[0]].start, target.units[cores[-1]].end
@@ -119,7 +119,7 @@ def _cuts_between_words(links: list[Link], source: Units, target: Units) -> list
 
 
 def _shares(links: list[Link], source: Units, target: Units) -> dict[tuple[int, int], list[int]]:
-    """Of a target word without spaces inside, the units that are the share of each of its several source words."""
+    """For a target word without spaces that translates several source words, the units that belong to each of them."""
     shares: dict[tuple[int, int], list[int]] = {}
     for word, cores, sharing in _unspaced(links, source, target):
         for at in sharing:
@@ -131,7 +131,7 @@ def _shares(links: list[Link], source: Units, target: Units) -> dict[tuple[int, 
 
 
 def _unspaced(links: list[Link], source: Units, target: Units) -> Iterator[tuple[int, list[int], list[int]]]:
-    """Words of a script without spaces: their cores, and those of the several source words that they answer to."""
+    """Words of a script without spaces: their cores, and those of the several source words that they translate."""
     here, there = source.of_words(), target.of_words()
     linked: dict[int, set[int]] = defaultdict(set)
     for one, other, _ in links:

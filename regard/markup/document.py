@@ -1,10 +1,10 @@
-"""Translating text with markup: tags, placeholders, addresses come out as they went in, where they belong.
+"""Translation of text with markup: tags, placeholders and addresses are kept unchanged and put where they belong.
 
-A model that never saw a placeholder may copy it, or not. So a text is translated as it is first. If the translation
-does not have every placeholder exactly as often as the text, it is translated once more: with numbers in the places of
-placeholders, as models tend to copy these; without placeholders, which are then put beside the words that are linked to
-their neighbors; and in the pieces between them. The first that is right is taken, and the pieces always are. A text
-without markup is translated as it would be without this module.
+A model that never saw a placeholder may fail to copy it. So a text is first translated as it is. If the translation
+does not have every placeholder exactly as often as the text, the text is translated again in three ways: with numbers
+in place of placeholders, which models tend to copy; without placeholders, which are then inserted beside the words that
+are aligned with their neighbors; and in the pieces between placeholders. The first translation with all placeholders is
+taken; the pieces always have them. A text without markup is translated as it would be without this module.
 """
 
 from collections.abc import Callable, Sequence
@@ -33,10 +33,10 @@ def translate_text(translate: TranslateTexts, text: str, kept: Kept = _DEFAULT) 
 
 
 def translate_pages(translate: TranslateTexts, pages: Sequence[str], kept: Kept = _DEFAULT) -> list[str]:
-    """HTML documents or fragments with their texts translated, all at once.
+    """HTML documents or fragments with their texts translated, in one batch.
 
-    Block tags separate what is translated; inline tags go around the words that are linked to what they enclosed, if
-    `translate` gives alignments, else where proportion has them. Every tag is written exactly once, letter for letter,
+    Block tags separate segments; inline tags enclose the words that are aligned with what they enclosed, if `translate`
+    gives alignments, else words at the same relative position. Every tag is written exactly once, letter for letter,
     and properly nested. Comments, scripts, styles, `pre`, `code`, elements with `translate="no"` and attributes stay
     as they are. In translated text `&`, `<` and `>` are written as entities.
     """
@@ -52,9 +52,9 @@ def translate_pages(translate: TranslateTexts, pages: Sequence[str], kept: Kept 
 
 
 def translate_texts(translate: TranslateTexts, texts: Sequence[str], kept: Kept = _DEFAULT) -> list[Translation]:
-    """Plain texts translated with their placeholders kept; a text without any is translated as it would be anyway.
+    """Plain texts translated with their placeholders kept; a text without any is translated as usual.
 
-    Of a text with placeholders only the best translation is given: others may have lost some.
+    A text with placeholders gets only its best translation: others may have lost some.
     """
     segments = [with_placeholders([text], kept) for text in texts]
     rendered = _render(translate, segments, kept)
@@ -88,7 +88,7 @@ def _html(passage: Passage, segment: Segment, found: Rendering) -> str:
 
 
 def _render(translate: TranslateTexts, segments: Sequence[Segment], kept: Kept) -> list[Rendering]:
-    """Every segment translated with its atoms in it, in two calls at most."""
+    """Translate every segment with its atoms in it, in at most two calls."""
     asked = [segment for segment in segments if _speaks(segment)]
     answers = iter(translate([segment.read().text for segment in asked]) if asked else ())
     found = [
@@ -103,12 +103,12 @@ def _render(translate: TranslateTexts, segments: Sequence[Segment], kept: Kept) 
 
 
 def _speaks(segment: Segment) -> bool:
-    """Whether there is something to translate: not in a blank text, nor where there are placeholders alone."""
+    """Whether there is something to translate: more than white space and placeholders."""
     return any(part.speaks for part in pieces(segment)) if segment.atoms else bool(segment.read().text.strip())
 
 
 def _repair(translate: TranslateTexts, segments: list[Segment], kept: Kept) -> list[Rendering]:
-    """Segments whose atoms did not come through, translated with stand-ins, without atoms, and in pieces."""
+    """Translate segments that lost atoms again: with stand-ins, without atoms, and in pieces."""
     names = [stand_ins(len(segment.atoms), segment.read().text) for segment in segments]
     asked = [
         [segment.read(own).text, without_atoms(segment).text, *(part.body for part in pieces(segment) if part.speaks)]

@@ -1,8 +1,7 @@
-"""HTML as segments to translate and what stands between them.
+"""HTML split into segments to translate and what stands between them.
 
-Tags are told apart as the standard does (https://html.spec.whatwg.org/multipage/parsing.html#tokenization) and kept
-letter for letter, so whatever is not translated comes out as it went in. Nothing here calls itself: nesting may be as
-deep as it likes.
+Tags are tokenized as in the standard (https://html.spec.whatwg.org/multipage/parsing.html#tokenization) and kept
+unchanged, so whatever is not translated is written as it was read. Nothing is recursive: nesting may be of any depth.
 """
 
 import html
@@ -40,7 +39,7 @@ HtmlRole = Literal["text", "open", "close", "single", "aside"]
 
 @dataclass(frozen=True)
 class HtmlToken:
-    """A tag, the text between two tags, or something aside such as a comment; `written` joined is the document."""
+    """A tag, the text between two tags, or something else such as a comment; `written` joined is the document."""
 
     role: HtmlRole
     written: str
@@ -56,19 +55,19 @@ class Between:
 
 @dataclass(frozen=True)
 class Passage:
-    """What is translated at once: text with the inline tags in it, and how it spelled certain characters."""
+    """Text that is translated as one segment, with its inline tags, and the entities it used for certain characters."""
 
     items: tuple[Inline, ...]
     spelling: dict[str, str]
 
     def write(self, text: str) -> str:
-        """A text as HTML; characters that the passage wrote as entities are again."""
+        """Escape a text as HTML; characters that the passage wrote as entities become entities again."""
         entities = {"&": "&amp;", "<": "&lt;", ">": "&gt;"} | self.spelling
         return "".join([entities.get(letter, letter) for letter in text])
 
 
 def tokens(document: str) -> Iterator[HtmlToken]:
-    """The document from its beginning to its end."""
+    """The tokens of the document, from its beginning to its end."""
     at = text_from = 0
     while (begun := _BEGINNING.search(document, at)) is not None:
         start = begun.start()
@@ -103,8 +102,8 @@ def _token(match: re.Match[str]) -> HtmlToken:
 def passages(document: str) -> Iterator[Between | Passage]:
     """The passages of a document and what stands between them, in order.
 
-    A passage ends at every tag that is not inline, at every tag that lacks its other half, and at inline tags around
-    any of these. So what was properly nested within a passage can move there, and nothing else moves.
+    A passage ends at every tag that is not inline, at every tag without a matching one, and at inline tags around any
+    of these. So only tags that are properly nested within a passage can move, and they stay inside it.
     """
     found = _merged(list(tokens(document)))
     apart = _separators(found)
@@ -120,7 +119,7 @@ def passages(document: str) -> Iterator[Between | Passage]:
 
 
 def _merged(found: list[HtmlToken]) -> list[HtmlToken]:
-    """The same with every element that is to be left alone as one single token."""
+    """The tokens, with every element that is not translated merged into one."""
     ends = _ends(found)
     merged: list[HtmlToken] = []
     at = 0
@@ -137,7 +136,7 @@ def _merged(found: list[HtmlToken]) -> list[HtmlToken]:
 
 
 def _ends(found: list[HtmlToken]) -> dict[int, int]:
-    """For the number of an opening tag, that of the closing tag of the same name that belongs to it."""
+    """The index of the matching closing tag for the index of each opening tag."""
     ends: dict[int, int] = {}
     begun: dict[str, list[int]] = {}
     for number, token in enumerate(found):
@@ -149,7 +148,7 @@ def _ends(found: list[HtmlToken]) -> dict[int, int]:
 
 
 def _separators(found: list[HtmlToken]) -> set[int]:
-    """The numbers of the tags at which passages end."""
+    """The indices of the tags at which passages end."""
     apart: set[int] = set()
     opened: list[int] = []  # inline, not yet closed; separators among them are all at the bottom
 
@@ -193,7 +192,7 @@ def _passage(inner: list[HtmlToken]) -> Between | Passage:
 
 
 def _single(token: HtmlToken) -> Inline:
-    """What is left alone: an atom if there are words in it, else a mark."""
+    """An element that is not translated: an atom if it holds words, else a mark."""
     if token.name in ("", "svg", "math"):
         return Mark(token.written, "single")
     shown = " ".join(html.unescape("".join(one.written for one in tokens(token.written) if one.role == "text")).split())
@@ -201,7 +200,7 @@ def _single(token: HtmlToken) -> Inline:
 
 
 def _spelling(texts: list[str]) -> dict[str, str]:
-    """The characters that were always written as one and the same entity."""
+    """The characters that were always written as the same entity."""
     spelled: dict[str, set[str]] = {}
     plain: set[str] = set()
     for text in texts:

@@ -1,4 +1,4 @@
-"""Placeholders put into the translation of the text without them, beside the words that they stood beside."""
+"""Placeholders inserted into the translation of the text without them, beside the words that were their neighbors."""
 
 from bisect import bisect_right
 from itertools import accumulate
@@ -13,14 +13,14 @@ from regard.markup.units import split_units, word_starts
 
 
 def without_atoms(segment: Segment) -> SegmentText:
-    """The segment as one text that lacks its atoms, with a mark instead of each that says its number."""
+    """The segment as one text without its atoms; in place of each stands a mark with its number."""
     items = [item for item in segment.items if not isinstance(item, Mark)]
     numbers = iter(range(len(items)))
     return Segment(tuple(Mark(str(next(numbers)), "single") if isinstance(one, Atom) else one for one in items)).read()
 
 
 def inserted(segment: Segment, answer: Translation, kept: Kept) -> Rendering | None:
-    """The translation of the text without atoms, with them in it; None where it is not known what belongs together."""
+    """The translation of the text without atoms, with the atoms inserted; None if there is no alignment."""
     reading, bare = segment.read(), without_atoms(segment)
     links = usable_links(answer.alignment, bare.text, answer.text)
     if not answer.alignment or not links:
@@ -38,9 +38,9 @@ def inserted(segment: Segment, answer: Translation, kept: Kept) -> Rendering | N
 
 
 def _insert(reading: SegmentText, text: str, places: list[Placement]) -> tuple[str, list[Span], list[tuple[int, int]]]:
-    """The text with an atom at every place, where each is, and by how much the text grew at which place.
+    """The text with an atom inserted at every place, the atoms' positions, and how much the text grew at each place.
 
-    An atom stays apart from its neighbors if it was apart from them.
+    An atom is separated from its neighbors by a space if it was in the source.
     """
     written, at = "", 0
     atoms = [(0, 0)] * len(places)
@@ -60,7 +60,7 @@ def _insert(reading: SegmentText, text: str, places: list[Placement]) -> tuple[s
 
 
 def _shifted(letters: list[int], longer: list[tuple[int, int]]) -> list[int]:
-    """Where letters are after the text grew at some places by so much."""
+    """The positions of letters after the insertions."""
     sums = [0, *accumulate(more for _, more in longer)]
     places = [place for place, _ in longer]
     return [at + sums[bisect_right(places, at)] for at in letters]

@@ -1,4 +1,4 @@
-"""What a translation must carry over letter for letter: `{name}`, `%s`, addresses and, where asked for, numbers."""
+"""Placeholders that a translation must copy exactly: `{name}`, `%s`, addresses and, on request, numbers."""
 
 import re
 from collections import Counter
@@ -31,9 +31,9 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True)
 class Kept:
-    """Which kinds of placeholders are kept letter for letter.
+    """Which kinds of placeholders are copied exactly.
 
-    Numbers are left to the model unless they are named: to translate a date or an amount is to write it differently.
+    Numbers are left to the model unless named: dates and amounts are written differently in another language.
     """
 
     kinds: tuple[str, ...] = ALWAYS
@@ -44,12 +44,12 @@ class Kept:
                 raise UsageError(unknown("kept", kind, KINDS, "placeholders"))
 
     def find(self, text: str, literals: Sequence[str] = ()) -> list[Span]:
-        """Where placeholders stand in a text; `literals` are further texts that are to be kept as they are."""
+        """The spans of the placeholders in a text; `literals` are further texts to keep unchanged."""
         pattern = _compiled(tuple(sorted(set(literals), key=len, reverse=True)), self._named)
         return [match.span() for match in pattern.finditer(text) if match.group()] if pattern else []
 
     def locate(self, wanted: Sequence[str], text: str) -> list[Span] | None:
-        """Where each of the wanted texts stands, equal ones in order; None unless each is there exactly as often."""
+        """The span of each wanted text, equal ones in order; None unless each occurs exactly as often as wanted."""
         spans = self.find(text, wanted)
         found = [text[start:end] for start, end in spans]
         if Counter(found) != Counter(wanted):
@@ -60,7 +60,7 @@ class Kept:
         return [next(places[one]) for one in wanted]
 
     def without(self, text: str) -> str:
-        """The text without any placeholder in it; numbers stay, as a model may well write `two` as `2`."""
+        """The text without placeholders; numbers stay, since a model may write `two` as `2`."""
         pattern = _compiled((), tuple(kind for kind in self._named if kind != "number"))
         while pattern and pattern.search(text):
             text = " ".join(pattern.sub(" ", text).split())
@@ -72,9 +72,9 @@ class Kept:
 
 
 def stand_ins(count: int, text: str) -> list[str]:
-    """For so many placeholders, words to put in their places that models tend to copy and that are not in the text.
+    """Words to stand for `count` placeholders: models tend to copy them, and the text does not have them.
 
-    Numbers of two digits: of what was tried on a model that never saw a placeholder, these came through most often.
+    They are two-digit numbers: a model that never saw a placeholder copied these most reliably.
     """
     names = map(str, range(11, 12 + count + len(text)))
     return list(islice((name for name in names if name not in text), count))

@@ -1,12 +1,12 @@
-"""Where the tags of a text belong in its translation, by the words that are linked.
+"""Tag projection: where the tags of a text belong in its translation, by word alignment.
 
-An element goes around the run of target words that agrees best with it,
+An element encloses the run of target words that agrees best with it,
 
     argmax over runs of   sum over words t in the run of  (in(t) - out(t)) / (in(t) + out(t))
 
 with in(t) and out(t) the confidences of t's links to source words inside and outside the element. So one wrong link far
 away does not stretch an element over half a sentence, as the hull of all links would. Elements stay inside their
-parents and apart from their siblings; every tag is written once. The problem and its other answers:
+parents and apart from their siblings; every tag is written once. The problem and other solutions:
 Müller 2017 (https://aclanthology.org/W17-4804), Hanneman and Dinu 2020 (https://aclanthology.org/2020.wmt-1.138).
 """
 
@@ -24,7 +24,7 @@ Placement = tuple[int, Mark]
 
 @dataclass
 class _Element:
-    """A pair of tags, or a single one, in the source: source units [first, last); and in the target, once known."""
+    """A pair of tags, or a single one, with its source units [first, last) and, once known, its target units."""
 
     opening: int
     first: int
@@ -34,7 +34,7 @@ class _Element:
     start: int = 0
     end: int = 0
     after: bool = False
-    """whether something without words of its own keeps to the word before it"""
+    """whether an element without words stays with the word before it"""
 
     @property
     def wordless(self) -> bool:
@@ -42,7 +42,7 @@ class _Element:
 
 
 class Projection:
-    """The tags of a reading, placed in a target by the bonds between the units of both."""
+    """The tags of a segment's text, placed in a target by the bonds between the units of both."""
 
     def __init__(self, reading: SegmentText, source: Units, target: Units, bonds: Bonds) -> None:
         self.marks, self.source, self.target = reading.marks, source, target
@@ -51,7 +51,7 @@ class Projection:
         self.total = np.bincount(self.to, self.weight, len(target))
 
     def place(self) -> list[Placement]:
-        """Every mark with how many letters of the target stand before it, in the order of writing."""
+        """Every mark with its position in the target, in the order of writing."""
         root = self._tree()
         root.start, root.end = 0, len(self.target)
         waiting = [root]
@@ -96,7 +96,7 @@ class Projection:
         parent.children.sort(key=lambda one: (one.start, one.end > one.start, one.opening))
 
     def _best_run(self, child: _Element, parent: _Element, taken: ndarray) -> tuple[int, int]:
-        """Runs begin and end at units that have links into the child, so nothing beyond these is looked at."""
+        """The best run for a child; runs begin and end at units with links into the child."""
         to, weight = self._links(child.first, child.last, parent)
         if not len(to) or taken[to].all():
             return parent.start, parent.start
@@ -104,7 +104,7 @@ class Projection:
         total, free = self.total[least:most], ~taken[least:most]
         share = np.bincount(to - least, weight, most - least) / np.maximum(total, 1e-9)
         sums = np.concatenate([[0.0], np.cumsum(np.where(free, np.where(total > 0, 2 * share - 1, 0.0), -1e9))])
-        # The latest of the lowest sums before each place: of equally good runs, the shortest.
+        # The latest minimum of the prefix sums before each place: of equally good runs, the shortest.
         lowest = np.minimum.accumulate(sums)
         at_lowest = np.maximum.accumulate(np.where(sums == lowest, np.arange(len(sums)), 0))
         end = int((sums - lowest).argmax())
@@ -115,14 +115,14 @@ class Projection:
         return least + start, least + end
 
     def _links(self, first: int, last: int, parent: _Element) -> tuple[ndarray, ndarray]:
-        """The target units inside the parent that are bound to source units [first, last), and how surely."""
+        """The target units inside the parent that have bonds to source units [first, last), with confidences."""
         some = slice(*np.searchsorted(self.from_, [first, last]))
         to, weight = self.to[some], self.weight[some]
         within = (to >= parent.start) & (to < parent.end)
         return to[within], weight[within]
 
     def _put_at_point(self, child: _Element, parent: _Element) -> None:
-        """Beside the translation of the word that it stood beside."""
+        """Place an element without words beside the translation of its neighboring word."""
         space_before, space_after = self.source.space(child.first, self.marks[child.opening][0])
         at_start, at_end = child.first <= parent.first, child.last >= parent.last
         child.after = at_end or (not at_start and space_before == 0 and space_after > 0)
@@ -153,7 +153,7 @@ class Projection:
                 child.start = child.end = start if child.start - start <= end - child.start else end
 
     def _written(self, root: _Element) -> list[Placement]:
-        """The marks in the order of the tree, each tight at its words; none before its predecessor."""
+        """The marks in the order of the tree, each next to its words; none before its predecessor."""
         placed: list[Placement] = []
         limits = [len(self.target.text)]
         waiting: list[tuple[_Element, bool]] = [(child, True) for child in reversed(root.children)]
@@ -172,7 +172,7 @@ class Projection:
         return placed
 
     def _tight(self, element: _Element, opens: bool) -> int:
-        """How many letters stand before a tag: it is as far from its words as in the source."""
+        """The position of a tag: as far from its words as in the source."""
         empty = element.start == element.end
         if empty and not opens and not element.wordless:
             return self._tight(element, True)
@@ -185,5 +185,5 @@ class Projection:
 
 
 def project(reading: SegmentText, source: Units, target: Units, bonds: Bonds) -> Sequence[Placement]:
-    """The marks of a reading in its translation, each with how many letters stand before it."""
+    """The marks of a segment's text in its translation, each with its position."""
     return Projection(reading, source, target, bonds).place() if reading.marks else []

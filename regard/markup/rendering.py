@@ -1,4 +1,4 @@
-"""A segment's translation with everything in it that had to be carried over."""
+"""A segment's translation with its tags and placeholders."""
 
 import re
 from bisect import bisect_right
@@ -23,7 +23,7 @@ _TAIL = re.compile(r"(?:(?<!\S)[^\w\s]+)?\Z")
 
 @dataclass(frozen=True)
 class Rendering:
-    """A translation of a reading: the text, where each atom stands in it, and which words belong together."""
+    """A translation of a segment: the text, the positions of its atoms, and the word links."""
 
     reading: SegmentText
     text: str
@@ -31,17 +31,17 @@ class Rendering:
     links: tuple[Link, ...]
     score: float = 0.0
     origin: Translation | None = None
-    """the translation that this is, unless several were joined"""
+    """the translation that this was made from, unless several were joined"""
 
     def spaced(self) -> "Rendering":
-        """The same with the white space of the source at its ends."""
+        """The same with the source's leading and trailing white space."""
         text = spaced_like(self.reading.text, self.text)
         shift = len(_SPACE.match(text)[0]) - len(_SPACE.match(self.text)[0])  # type: ignore[index]
         atoms = tuple((start + shift, end + shift) for start, end in self.atoms)
         return Rendering(self.reading, text, atoms, self.links, self.score, self.origin)
 
     def placements(self) -> Sequence[Placement]:
-        """Where the marks of the reading belong."""
+        """The positions of the segment's marks in the translation."""
         if not self.reading.marks:
             return []
         source = split_units(self.reading.text, self.reading.atoms, (at for at, _ in self.reading.marks))
@@ -49,7 +49,7 @@ class Rendering:
         return project(self.reading, source, target, bonds)
 
     def with_atoms(self, written: Sequence[str]) -> str:
-        """The text with something written in the place of each atom."""
+        """The text with each atom replaced by what is written for it."""
         text = self.text
         for (start, end), one in sorted(zip(self.atoms, written, strict=True), reverse=True):
             text = text[:start] + one + text[end:]
@@ -57,7 +57,7 @@ class Rendering:
 
 
 def accepted(reading: SegmentText, answer: Translation, wanted: list[str], kept: Kept) -> Rendering | None:
-    """The answer, if everything that is wanted stands in it exactly as often as it should."""
+    """The translation, if it has every wanted text exactly as often as the source; else None."""
     places = kept.locate(wanted, answer.text) if wanted else []
     if places is None:
         return None
@@ -66,7 +66,7 @@ def accepted(reading: SegmentText, answer: Translation, wanted: list[str], kept:
 
 
 class TextPiece(NamedTuple):
-    """A text between two atoms: what is translated of it, and the signs at its ends that stick to the atoms."""
+    """A text between two atoms: the part to translate, and the punctuation at its ends that belongs to the atoms."""
 
     head: str
     body: str
@@ -74,7 +74,7 @@ class TextPiece(NamedTuple):
 
     @property
     def speaks(self) -> bool:
-        """Whether there is something to translate in it."""
+        """Whether it has something to translate."""
         return re.search(r"\w", self.body) is not None
 
 
@@ -102,7 +102,7 @@ def in_pieces(segment: Segment, answers: Sequence[Translation], kept: Kept) -> R
 
 @dataclass
 class _Joined:
-    """Texts one after the other, in the source and in the translation, with links between their letters."""
+    """A builder of joined texts, source and translation, with links between their letters."""
 
     source: str = ""
     target: str = ""
@@ -141,7 +141,7 @@ def _join(segment: Segment, answers: Sequence[Translation], kept: Kept, gap: str
 
 
 def _translated(piece: TextPiece, answer: Translation, kept: Kept, last: bool) -> tuple[str, list[Link]]:
-    """What is taken of a piece's translation: no placeholders, and no end of a sentence where none ends."""
+    """A piece's translation without placeholders, and without sentence-final punctuation where the source has none."""
     own = kept.without(answer.text)
     links = answer.alignment if own.split() == answer.text.split() else None
     ends = last or _ENDED.search(piece.body)
@@ -150,18 +150,18 @@ def _translated(piece: TextPiece, answer: Translation, kept: Kept, last: bool) -
 
 
 def spaced_like(text: str, translated: str) -> str:
-    """The translation between the white space that surrounds a text."""
+    """The translation with the leading and trailing white space of a text."""
     start = len(text) - len(text.lstrip())
     return text[:start] + translated.strip() + text[max(len(text.rstrip()), start) :]
 
 
 def by_word(letters: Sequence[tuple[int, int, float]], source: str, target: str) -> tuple[Link, ...]:
-    """Links between letters as links between the words that these are in."""
+    """Word links from links between letters."""
     here, there = word_starts(source), word_starts(target)
     found = {(bisect_right(here, one) - 1, bisect_right(there, other) - 1): sure for one, other, sure in letters}
     return tuple(Link(one, other, sure) for (one, other), sure in found.items())
 
 
 def same_words(texts: Sequence[str]) -> bool:
-    """Whether each text is one word, so that any of them can stand for another without renumbering."""
+    """Whether each text is one word, so that replacing one by another keeps word numbers."""
     return all(len(words(text)) == 1 for text in texts)

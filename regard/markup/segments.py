@@ -1,4 +1,4 @@
-"""A piece of text that is translated at once, with what stands in it besides: tags, and what is kept as it is."""
+"""A segment: text that is translated as a whole, with the tags and placeholders in it."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -9,11 +9,11 @@ from regard.markup.placeholders import Kept
 
 @dataclass(frozen=True)
 class Atom:
-    """Something that is carried over as it is: `text` is what a model may read of it, `written` what is written."""
+    """Something that is copied unchanged: `text` is what the model reads, `written` what is written."""
 
     text: str
     written: str | None = None
-    """None: the text, written as text is"""
+    """None: the text, escaped like other text"""
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ Inline = str | Atom | Mark
 
 @dataclass(frozen=True)
 class SegmentText:
-    """A segment as one text, with where its atoms stand in it and how many letters stand before each of its marks."""
+    """A segment as one text, with the spans of its atoms and the positions of its marks."""
 
     text: str
     atoms: tuple[tuple[int, int], ...]
@@ -44,7 +44,7 @@ class Segment:
 
     @property
     def atoms(self) -> list[Atom]:
-        """What has to be carried over as it is."""
+        """The parts that are copied unchanged."""
         return [item for item in self.items if isinstance(item, Atom)]
 
     def read(self, spelled: Sequence[str] | None = None) -> SegmentText:

@@ -1,4 +1,4 @@
-"""Words taken apart as far as tags may go between: what a word begins with, its core, what it ends with; and atoms."""
+"""Words split where tags may stand: leading punctuation, core, trailing punctuation; and atoms."""
 
 import re
 import unicodedata
@@ -14,7 +14,7 @@ from numpy import ndarray
 
 UnitKind = Literal["lead", "core", "trail", "alone", "atom"]
 Bonds = tuple[Int[ndarray, " bonds"], Int[ndarray, " bonds"], Float[ndarray, " bonds"]]
-"""numbers of source units, of the target units that belong to them, and how surely they do"""
+"""links between units: source unit, target unit, confidence"""
 
 
 WORD = re.compile(r"[^\s▁]+")
@@ -47,19 +47,19 @@ class Units:
         return [unit.start for unit in self.units]
 
     def before(self, at: int) -> int:
-        """How many units start before a place."""
+        """The number of units that start before a position."""
         return bisect_left(self._starts, at)
 
     def space(self, number: int, at: int) -> tuple[int, int]:
-        """How much white space there is from a place back to the unit before it, and on to the unit of that number."""
+        """The amount of white space from a position back to the previous unit, and on to the unit of that number."""
         return at - self._end(number), self._start(number) - at
 
     def after(self, number: int, space: int) -> int:
-        """The place that many letters after the unit before that number, in the white space there."""
+        """The position `space` letters after the unit before `number`, within the white space there."""
         return min(self._end(number) + space, self._start(number))
 
     def ahead(self, number: int, space: int) -> int:
-        """The place that many letters before the unit of that number, in the white space there."""
+        """The position `space` letters before the unit `number`, within the white space there."""
         return max(self._start(number) - space, self._end(number))
 
     def _start(self, number: int) -> int:
@@ -69,7 +69,7 @@ class Units:
         return self.units[number - 1].end if number else 0
 
     def of_words(self) -> dict[int, list[int]]:
-        """For the number of each word, the numbers of its units; atoms are left out."""
+        """The indices of each word's units, by word number, without atoms."""
         found: dict[int, list[int]] = {}
         for number, unit in enumerate(self.units):
             if unit.kind != "atom":
@@ -78,12 +78,12 @@ class Units:
 
 
 def word_starts(text: str) -> list[int]:
-    """Where the words of a text begin."""
+    """The start positions of the words of a text."""
     return [match.start() for match in WORD.finditer(text)]
 
 
 def split_units(text: str, atoms: Sequence[tuple[int, int]] = (), cuts: Iterable[int] = ()) -> Units:
-    """The units of a text that has atoms in these places, cut moreover at `cuts` where these are inside a unit."""
+    """The units of a text that has atoms at these spans, also split at those `cuts` that are inside a unit."""
     ends = [match.end() for match in WORD.finditer(text)]
     order = sorted(range(len(atoms)), key=lambda number: atoms[number])
     units: list[Unit] = []
@@ -127,7 +127,7 @@ def _cut(unit: Unit, cuts: list[int]) -> list[Unit]:
 
 
 def snap(text: str, at: int) -> int:
-    """The nearest place at or before `at` that is not inside a character made of several, such as é or 👍🏽."""
+    """The nearest position at or before `at` that is not inside a combined character, such as é or 👍🏽."""
     while 0 < at < len(text) and (_continues(text[at]) or text[at - 1] == "\u200d" or _inside_flag(text, at)):
         at -= 1
     return at
@@ -138,7 +138,7 @@ def _continues(letter: str) -> bool:
 
 
 def _inside_flag(text: str, at: int) -> bool:
-    """Whether an odd number of regional indicators, two of which make a flag, end here, and one follows."""
+    """Whether `at` splits a flag, which is a pair of regional indicators."""
     run = 0
     while run < at and "\U0001f1e6" <= text[at - run - 1] <= "\U0001f1ff":
         run += 1

@@ -1,4 +1,4 @@
-"""How good word alignments are: precision, recall and alignment error rate (AER)."""
+"""Quality of word alignments: precision, recall and alignment error rate (AER)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,7 +8,7 @@ from regard.data.links import Gold, Link
 
 @dataclass(frozen=True)
 class ErrorRates:
-    """How links A agree with sure links S and possible links P ⊇ S (Och and Ney, 2003).
+    """Agreement of links A with sure links S and possible links P ⊇ S (Och and Ney, 2003).
 
     precision = |A ∩ P| / |A|,  recall = |A ∩ S| / |S|,  error_rate = 1 - (|A ∩ S| + |A ∩ P|) / (|A| + |S|)
     """
@@ -22,7 +22,7 @@ class ErrorRates:
 
 
 def error_rates(found: Iterable[Iterable[Link]], gold: Iterable[Gold]) -> ErrorRates:
-    """The rates over all sentence pairs together."""
+    """Precision, recall and AER over all sentence pairs together."""
     links = sure = sure_hits = possible_hits = 0
     for own, right in zip(found, gold, strict=True):
         points = {link.point for link in own}

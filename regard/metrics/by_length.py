@@ -1,4 +1,4 @@
-"""Quality by the length of the source: where a bottleneck shows."""
+"""BLEU by source length: a model with a fixed-size bottleneck loses quality on long sentences."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class Group:
 
 
 def by_length(sources: Sequence[str], groups: int = 6) -> list[Group]:
-    """About equally many sentences in each group, the shortest first; a length is never split."""
+    """Groups of sentences by source length, of about equal size, the shortest first; a length is never split."""
     lengths = [len(source.split()) for source in sources]
     order = sorted(range(len(sources)), key=lengths.__getitem__)
     found: list[Group] = []
@@ -38,7 +38,7 @@ def by_length(sources: Sequence[str], groups: int = 6) -> list[Group]:
 def bleu_by_length(
     outputs: Sequence[str], references: Sequence[str], groups: Sequence[Group], tokenize: str | None = None
 ) -> list[float]:
-    """BLEU of each group for itself."""
+    """Corpus BLEU of each group."""
     if len(outputs) != len(references):
         raise UsageError(f"compare: there are {len(outputs):,} outputs, but {len(references):,} references")
     return [
@@ -53,5 +53,5 @@ def bleu_by_length(
 
 
 def percent_of(values: Sequence[float], of: Sequence[float]) -> list[float]:
-    """How much of another model's BLEU each is, in percent; a bottleneck makes it fall where sources are long."""
+    """Each BLEU as a percentage of another model's; with a bottleneck it falls as sources get longer."""
     return [100 * one / other if other else float("nan") for one, other in zip(values, of, strict=True)]

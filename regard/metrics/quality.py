@@ -1,4 +1,4 @@
-"""How good translations are, in the field's own numbers: BLEU, chrF and TER by sacrebleu, and exact matches.
+"""Quality of translations: BLEU, chrF and TER by sacrebleu, and exact match.
 
 Post, A Call for Clarity in Reporting BLEU Scores, 2018, https://arxiv.org/abs/1804.08771. Every score carries the
 signature that says how it was computed.
@@ -13,19 +13,19 @@ from regard.base.errors import RegardError, UsageError, unknown
 
 @dataclass(frozen=True)
 class QualityScore:
-    """One measure over a whole test set."""
+    """One metric over a whole test set."""
 
     name: str
     value: float
     signature: str = ""
     """how it was computed, as sacrebleu writes it"""
     spread: float | None = None
-    """half the 95 % confidence interval, from resampling the sentences"""
+    """half the 95 % confidence interval, by bootstrap resampling of the sentences"""
     digits: int = 2
     after: str = ""
     """the unit, or what else stands behind the number"""
     groups: Mapping[str, float] = field(default_factory=dict)
-    """the same of parts of the test set, such as sentences of like length"""
+    """the same metric on parts of the test set, such as sentences of similar length"""
 
     def __str__(self) -> str:
         around = "" if self.spread is None else f" ± {self.spread:.{self.digits}f}"
@@ -41,7 +41,7 @@ def corpus_scores(
     samples: int = 0,
     lowercase: bool = False,
 ) -> list[QualityScore]:
-    """The measures of outputs against one reference each; `samples` of the sentences give the spread."""
+    """The metrics of outputs against one reference each; `samples` bootstrap resamplings give the spread."""
     if len(outputs) != len(references):
         raise UsageError(f"evaluate: there are {len(outputs):,} outputs, but {len(references):,} references")
     if not outputs:
@@ -56,7 +56,7 @@ def corpus_scores(
 
 
 def exact_match(outputs: Sequence[str], references: Sequence[str]) -> float:
-    """The share of outputs that are the reference to the letter, in percent."""
+    """The percentage of outputs that equal their reference exactly."""
     same = sum(one.strip() == other.strip() for one, other in zip(outputs, references, strict=True))
     return 100 * same / max(1, len(references))
 
@@ -67,7 +67,7 @@ def bleu(outputs: Sequence[str], references: Sequence[str], tokenize: str | None
 
 
 def _metric(name: str, tokenize: str | None, lowercase: bool) -> Any:
-    from sacrebleu.metrics.bleu import BLEU  # imported here: half a second that only an evaluation needs
+    from sacrebleu.metrics.bleu import BLEU  # imported here: takes half a second that only an evaluation needs
     from sacrebleu.metrics.chrf import CHRF
     from sacrebleu.metrics.ter import TER
 
