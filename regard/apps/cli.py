@@ -1,9 +1,9 @@
 """The command line: which commands there are, and what happens when one fails.
 
-A command is a file in this folder that holds `app`, a typer.Typer; one line in COMMANDS makes it known. The file is
-imported when the command is called, so that the others stay fast.
+A command is a file in `commands/` that holds `app`, a typer.Typer; one line in COMMANDS registers it. The file is
+imported when the command is called, so that the others start fast.
 
-A mistake of the user's is one sentence on stderr, never a traceback. Exit codes: 0 done, 1 failed, 2 wrong use,
+A user's mistake gives one sentence on stderr, never a traceback. Exit codes: 0 success, 1 failure, 2 wrong usage,
 130 interrupted.
 """
 
@@ -25,21 +25,21 @@ from regard.base.errors import RegardError, UsageError, unknown
 
 COMMANDS = {
     "demo": ("regard.apps.commands.demo", "Train a translator of written dates, and look inside."),
-    "init": ("regard.apps.commands.init", "Look at parallel text and write the settings of a run."),
+    "init": ("regard.apps.commands.init", "Look at data files and write the settings of a run."),
     "doctor": ("regard.apps.commands.doctor", "Say what to expect of a run, and what is wrong with its data."),
-    "train": ("regard.apps.commands.train", "Train a model; interrupt it as you like."),
+    "train": ("regard.apps.commands.train", "Train a model, or resume its training."),
     "translate": ("regard.apps.commands.translate", "Translate lines from standard input."),
     "generate": ("regard.apps.commands.generate", "Continue texts with a language model."),
-    "evaluate": ("regard.apps.commands.evaluate", "Measure a model on a test set."),
-    "compare": ("regard.apps.commands.compare", "Measure several models side by side, by sentence length."),
-    "align": ("regard.apps.commands.align", "Link the words of texts and their translations."),
-    "heads": ("regard.apps.commands.heads", "Choose the heads of a model that align words."),
+    "evaluate": ("regard.apps.commands.evaluate", "Evaluate a model on a test set."),
+    "compare": ("regard.apps.commands.compare", "Evaluate several models side by side, by sentence length."),
+    "align": ("regard.apps.commands.align", "Align the words of texts and their translations."),
+    "heads": ("regard.apps.commands.heads", "Choose the attention heads of a model that align words."),
     "serve": ("regard.apps.commands.serve", "Serve models over HTTP, with a page to look at them."),
-    "shortlist": ("regard.apps.commands.shortlist", "Find the likely words for each word, to translate faster."),
-    "score": ("regard.apps.commands.score", "Say how likely given translations are."),
+    "shortlist": ("regard.apps.commands.shortlist", "Learn a shortlist of likely translations, to translate faster."),
+    "score": ("regard.apps.commands.score", "Print the log-probabilities of given translations."),
     "average": ("regard.apps.commands.average", "Average the weights of several models."),
-    "export": ("regard.apps.commands.export", "Write a model for CTranslate2 or ONNX to run."),
-    "inspect": ("regard.apps.commands.inspect", "Show how a translation came to be, as a page."),
+    "export": ("regard.apps.commands.export", "Export a model to CTranslate2 or ONNX."),
+    "inspect": ("regard.apps.commands.inspect", "Explain a translation on a page that opens offline."),
     "draw": ("regard.apps.commands.draw", "Draw masks, positions, normalizers or attention weights."),
 }
 """name: (module, what it does)"""
@@ -61,13 +61,13 @@ class Commands(TyperGroup):
         return get_command(app)
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        """The command that was called, or the sentence that says which there are."""
+        """The command that was called, or an error that lists all commands."""
         if args[0] not in COMMANDS and not args[0].startswith("-"):
             raise UsageError(unknown("command", args[0], COMMANDS, "commands"))
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """The list in the help, without importing anything."""
+        """List the commands in the help, without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
 
@@ -96,14 +96,14 @@ def _show_version(wanted: bool) -> bool:
 @cli.callback()
 def regard(
     version: Annotated[
-        bool, typer.Option("--version", help="Show the version and leave.", callback=_show_version, is_eager=True)
+        bool, typer.Option("--version", help="Show the version and exit.", callback=_show_version, is_eager=True)
     ] = False,
 ) -> None:
     """Regard trains, runs, explains and serves attention models."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command line and give its exit code; nothing is raised."""
+    """Run one command line and return its exit code; nothing is raised."""
     try:
         _run(sys.argv[1:] if arguments is None else list(arguments))
         sys.stdout.flush()
@@ -141,7 +141,7 @@ def _flushed(code: int) -> int:
 
 
 def _no_reader() -> int:
-    """Whoever read our output has gone: leave without a word, as other filters do."""
+    """The reader of our output has closed the pipe: exit silently, as other filters do."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing fails when Python flushes at its end
     return 128 + 13
 
@@ -160,7 +160,7 @@ def _others(error: Exception) -> int:
 
 
 def _of_click(error: Any, message: str) -> str:
-    """What was wrong with the command line, and where to read what would be right."""
+    """The error in the command line, with a pointer to the command's help."""
     where = getattr(error, "ctx", None)
     path = where.command_path if where is not None else "regard"
     option = getattr(error, "option_name", None)

@@ -1,4 +1,4 @@
-"""Progress on standard error: bars for work of known size, and for a training speed, loss and time left."""
+"""Progress on standard error: progress bars, and for training also loss, speed and time left."""
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -12,7 +12,7 @@ from regard.training.progress import Progress, StepReport
 
 @contextmanager
 def bar(title: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A bar for work of known size, on a terminal alone; the function that is given moves it on."""
+    """A progress bar, on a terminal alone; yields a function that advances it."""
     if not sys.stderr.isatty():
         yield lambda count: None
         return
@@ -27,7 +27,7 @@ def bar(title: str, total: int) -> Iterator[Callable[[int], None]]:
 
 
 class Watch(Progress):
-    """A moving bar on a terminal; plain lines, one for each validation, elsewhere."""
+    """Training progress: a bar on a terminal; elsewhere one line per validation."""
 
     def __init__(self) -> None:
         self._bar: Any = None
@@ -54,7 +54,7 @@ class Watch(Progress):
 
     def resumed(self, step: int) -> None:
         if step:
-            self.say(f"goes on after step {step:,}")
+            self.say(f"resumes after step {step:,}")
 
     def stepped(self, report: StepReport) -> None:
         self._last = report

@@ -1,4 +1,4 @@
-"""What commands share: how to decode, on what, with how many threads; how markup is kept; files of an option; helps."""
+"""Options that commands share: decoding, device, engine, threads, markup, groups of files."""
 
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
@@ -10,12 +10,12 @@ from typer.core import TyperCommand
 
 BeamOption = Annotated[int | None, typer.Option("--beam", min=1, help="Beam size; 1 is greedy.")]
 StrategyOption = Annotated[
-    str | None, typer.Option("--strategy", help="Any other search, such as 'sample(temperature=0.8, top_k=20)'.")
+    str | None, typer.Option("--strategy", help="Any decoding strategy, such as 'sample(temperature=0.8, top_k=20)'.")
 ]
 
 
 def _usable(device: str) -> str:
-    """The same device, if it is there."""
+    """Check that the device is available."""
     if device != "cpu":
         import torch
 
@@ -29,7 +29,7 @@ def _usable(device: str) -> str:
 
 
 def _computable(precision: str) -> str:
-    """The same precision, if the processor can compute in it; what is held back for it is said."""
+    """Check that the processor can compute in this precision; say which instructions are disabled for it."""
     if precision == "int8":
         from regard.base import processor
 
@@ -40,18 +40,18 @@ def _computable(precision: str) -> str:
     return precision
 
 
-DeviceOption = Annotated[str, typer.Option("--device", callback=_usable, help="Where to compute: cpu, cuda, cuda:1 …")]
-EngineOption = Annotated[str, typer.Option("--engine", help="What computes: torch, or ctranslate2, which is faster.")]
+DeviceOption = Annotated[str, typer.Option("--device", callback=_usable, help="The device: cpu, cuda, cuda:1 …")]
+EngineOption = Annotated[str, typer.Option("--engine", help="The backend: torch, or ctranslate2, which is faster.")]
 PrecisionOption = Annotated[
     str,
-    typer.Option("--precision", callback=_computable, help="Of products with large matrices: float32 or int8."),
+    typer.Option("--precision", callback=_computable, help="Of the matrix products: float32, or int8 (quantization)."),
 ]
-ShortlistOption = Annotated[bool, typer.Option("--shortlist", help="Score likely words alone; see regard shortlist.")]
-ThreadsOption = Annotated[int | None, typer.Option("--threads", min=1, help="Processor threads; all cores unless set.")]
+ShortlistOption = Annotated[bool, typer.Option("--shortlist", help="Score only likely words; see regard shortlist.")]
+ThreadsOption = Annotated[int | None, typer.Option("--threads", min=1, help="CPU threads; by default all cores.")]
 
 
 def chosen_strategy(strategy: str | None, beam: int | None, default: Any, **changes: Any) -> Any:
-    """The strategy that the options ask for: their own, or the model's with some settings changed."""
+    """The decoding strategy of the options: --strategy, or the model's own with some settings changed."""
     from regard.base.errors import UsageError
     from regard.decoding.strategy import STRATEGIES
 
@@ -74,7 +74,7 @@ def chosen_strategy(strategy: str | None, beam: int | None, default: Any, **chan
 
 
 def use_threads(threads: int | None) -> None:
-    """Compute with so many threads."""
+    """Set the number of CPU threads."""
     if threads is not None:
         import torch
 
@@ -82,7 +82,7 @@ def use_threads(threads: int | None) -> None:
 
 
 class Markup(StrEnum):
-    """What is in the text besides words."""
+    """The kind of markup in the text."""
 
     html = "html"
     placeholders = "placeholders"
@@ -91,18 +91,18 @@ class Markup(StrEnum):
 MarkupOption = Annotated[
     Markup | None,
     typer.Option(
-        "--markup", help="Keep tags of an HTML document, or {name}, %s, addresses in lines, where they belong."
+        "--markup", help="Keep the tags of an HTML document, or placeholders such as {name}, %s, URLs in lines."
     ),
 ]
 KeepOption = Annotated[
     str | None,
-    typer.Option("--keep", help="With --markup, what is kept: url,email,braces,percent unless set; or number too."),
+    typer.Option("--keep", help="With --markup, the kinds to keep, by default url,email,braces,percent; also number."),
 ]
 _Translate = Callable[[list[str]], Sequence[Any]]
 
 
 def keeping(markup: Markup | None, keep: str | None, translate: _Translate, **others: Any) -> _Translate:
-    """The same translating with markup kept; HTML is a document for each text. `others` are options that do not fit."""
+    """Wrap a translate function so that markup is kept; with HTML each text is a document. `others` do not combine."""
     from regard.base.errors import UsageError
     from regard.decoding.translator import Translation
     from regard.markup.document import translate_pages, translate_texts
@@ -125,10 +125,10 @@ GROUPS = ("--dev", "--test")
 
 
 class FileGroups(TyperCommand):
-    """A command whose options of GROUPS take the one or two words that follow them."""
+    """A command whose options in GROUPS take one or two values."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Write `--dev a b` as the parser has it: `--dev a --dev b`."""
+        """Rewrite `--dev a b` as `--dev a --dev b`, which the parser reads."""
         return super().parse_args(ctx, list(_spread(args)))
 
 
@@ -147,5 +147,5 @@ def _spread(args: list[str]) -> Iterable[str]:
 
 
 def examples(*lines: str) -> str:
-    """The end of a command's help: lines to try, kept as they are."""
+    """The end of a command's help: example command lines."""
     return "\b\nExamples:\n" + "\n".join(f"  {line}" for line in lines)

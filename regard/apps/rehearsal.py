@@ -1,4 +1,4 @@
-"""A few seconds of training, to know what the whole will take."""
+"""A few seconds of training, to predict the time and memory of the whole."""
 
 import resource
 import sys
@@ -17,21 +17,21 @@ from regard.training.optimizer import set_rate, take_step
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """What was measured, and what follows for an epoch."""
+    """The measured speed and memory, and the prediction for an epoch."""
 
     weights: int
     a_second: float
-    """tokens, or whatever the task counts"""
+    """tokens per second, or whatever unit the task counts"""
     steps_an_epoch: int
     seconds_an_epoch: float
     padding: float
     memory: float
-    """bytes, the most that the process has held"""
+    """peak memory of the process in bytes"""
     flops_an_epoch: float | None
 
 
 def rehearse(started: Started, seconds: float, device: str = "cpu") -> Rehearsal:
-    """Train for some seconds on batches from all over an epoch; nothing is kept of it."""
+    """Train for some seconds on batches spread over an epoch, and discard the result."""
     model = started.model().to(device).train()
     task, training, prepared = started.run.task, started.run.training, started.prepared
     optimizers = training.optimizer.build(model)
@@ -64,14 +64,14 @@ def rehearse(started: Started, seconds: float, device: str = "cpu") -> Rehearsal
 
 
 def _spread(batches: Batches, count: int) -> Iterator[Item]:
-    """Items from all over the first epoch."""
+    """Items spread evenly over the first epoch."""
     number, _ = batches.epoch()
     places = range(0, number, max(1, number // count))
     return (batches.at(BatchPosition(index=index)) for index in islice(places, count))
 
 
 def _peak() -> float:
-    """The most memory that this process has held."""
+    """The peak memory of this process in bytes."""
     status = Path("/proc/self/status")
     if status.exists():
         lines = status.read_text(encoding="utf-8").splitlines()

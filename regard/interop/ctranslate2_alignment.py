@@ -1,4 +1,4 @@
-"""Which words belong together, for a translator that CTranslate2 computes for: by the heads that its export keeps."""
+"""Word alignment for a CTranslate2 translator, from the attention heads that its export keeps."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from regard.interop.ctranslate2_translator import CTranslate2Translator
 
 
 def with_aligner(translator: CTranslate2Translator) -> CTranslate2Translator:
-    """The translator with an aligner: the exported heads or, where they lie in several layers, the model itself."""
+    """The translator with an aligner: by the exported heads, or by the model in torch if they are in several layers."""
     shift = translator.attention_shift
 
     def by_export(pairs: list[Pair]) -> list[Links]:

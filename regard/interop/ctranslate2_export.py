@@ -1,4 +1,4 @@
-"""A model as a folder that CTranslate2 runs."""
+"""Export of a model to a folder that CTranslate2 runs."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -34,13 +34,13 @@ QUANTIZATIONS = (
     "int8_float16",
     "int8_bfloat16",
 )
-"""how the weights are kept; where a processor cannot compute with them, CTranslate2 converts them as it loads"""
+"""quantization of the weights; CTranslate2 converts them on load where a processor lacks the type"""
 
 
 def export_ctranslate2(
     model: str | Path, out: str | Path, quantization: str = "float32", *, force: bool = False
 ) -> Path:
-    """Write the model of a file or run folder to the folder `out`, and give that folder."""
+    """Export the model of a file or run folder to the folder `out`, and return that folder."""
     if quantization not in QUANTIZATIONS:
         raise UsageError(unknown("--quantize", quantization, QUANTIZATIONS, "kinds"))
     library()
@@ -70,7 +70,7 @@ def export_ctranslate2(
 
 
 def model_pieces(subwords: Subwords, size: int) -> list[str]:
-    """A name for each id of the model; ids without a piece, which no text has, get one too."""
+    """A name for each id of the model, also for padding ids that no text has."""
     pieces = [piece or f"<unused {at}>" for at, piece in enumerate(subwords.pieces)]
     pieces += [f"<unused {at}>" for at in range(len(pieces), size)]
     if tuple(pieces[: len(SPECIALS)]) != SPECIALS or len(set(pieces)) != len(pieces):
@@ -83,7 +83,7 @@ def write_shortlist(
 ) -> None:
     """Write the shortlist as CTranslate2 reads it, unless pieces have spaces.
 
-    Words without a source are always scored: the frequent ones, and those of `</s>`, which CTranslate2 adds by itself.
+    The words on the line without a source token are always scored: the frequent ones, and those of `</s>`.
     """
     everywhere = np.concatenate([shortlist.frequent, shortlist.translations[EOS]])
     lists = [("", everywhere), *zip(source_pieces, shortlist.translations, strict=True)]

@@ -1,16 +1,16 @@
-"""Our searches, done by CTranslate2: which of its options make it find what ours find.
+"""Beam search by CTranslate2, with options that make it find what our own search finds.
 
-Its beam search is ours: 2·size candidates a step, the ends among the first `size` put aside, done when size · patience
-have ended, ranked by Σ log p / n^length_penalty where n counts `</s>`. Three things differ; the first two are made up
-for here.
+Its beam search is ours: 2·size candidates a step, those among the first `size` that end are complete, done when
+size · patience are complete, ranked by Σ log p / n^length_penalty where n counts `</s>`. Three things differ; this
+module compensates for the first two.
 
-- All sentences of a call share one length limit. They get the largest of their limits, and those that went beyond their
-  own are translated again with it. An output that a limit cuts ends in `</s>`, whose probability counts.
-- The tokens of a forced prefix count for nothing, so outputs with a prefix are scored and ranked anew. Right after a
+- All sentences of a call share one length limit. They get the largest of their limits, and those that exceed their own
+  are translated again with it. An output that a limit truncates ends in `</s>`, whose probability counts.
+- The tokens of a forced prefix are not scored, so outputs with a prefix are rescored and ranked again. Right after a
   prefix, `</s>` is taken only if it is the likeliest token; the n-best, save the best, may differ by such outputs.
-- Tokens that are not allowed take no part in the softmax, so that the others seem likelier by -log(1 - p(not allowed)).
+- Forbidden tokens take no part in the softmax, so that the others seem likelier by -log(1 - p(forbidden)).
   With the tokens that are always suppressed this is too little to matter. With `min_length` or `no_repeat_ngram` it is
-  not: a beam search then may find other outputs than ours. Given scores are right, where they are computed anew.
+  not: a beam search then may find other outputs than ours. Scores are right where they are recomputed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,18 +29,18 @@ from regard.decoding.strategy import Strategy, check_numbers, check_prefix
 _END = SPECIALS[EOS]
 _Tokens = tuple[str, ...]
 _NONE = 1e-9
-"""no length penalty; at 0 itself CTranslate2 stops as soon as the best has ended, and the n-best would be others"""
+"""no length penalty; at 0 itself CTranslate2 stops when the best hypothesis ends, and the n-best would differ"""
 
 
 @dataclass(frozen=True)
 class Request:
-    """One text to translate: its tokens without `</s>`, and what its output must be."""
+    """One text to translate: its tokens without `</s>`, and the constraints on its output."""
 
     source: _Tokens
     prefix: _Tokens
     least: int
     most: int
-    """how many tokens come before `</s>`, the prefix counted"""
+    """the most tokens before `</s>`, including the prefix"""
 
 
 def check_strategy(strategy: Strategy) -> Beam:
@@ -64,7 +64,7 @@ def make_requests(
     target_pieces: Sequence[str],
     longest: int,
 ) -> list[Request]:
-    """What the strategy's rules ask of each text, but no output longer than `longest`, which is all the model has."""
+    """A request for each text, by the strategy's rules; no output is longer than the model's `longest`."""
     if not sources:
         return []
     for prefix in prefixes:
@@ -90,12 +90,12 @@ class Searcher:
     ids: Mapping[str, int]
     batch_tokens: int = 512
     token_scores: bool = False
-    """whether to compute what each token contributes, which takes another pass through the model"""
+    """whether to compute each token's log-probability, which takes another pass through the model"""
     shortlist: bool = False
-    """whether to score the words of the export's shortlist alone: those of all sentences that are computed together"""
+    """whether to score only the words of the export's shortlist, taken over all sentences of a batch"""
 
     def search(self, requests: Sequence[Request], strategy: Strategy) -> list[list[Hypothesis]]:
-        """For each request its outputs, the best first."""
+        """The outputs of each request, the best first."""
         beam = check_strategy(strategy)
         options = self._options(beam)
         found: dict[int, list[Hypothesis]] = {}
@@ -114,7 +114,7 @@ class Searcher:
                     too_long.setdefault((least, requests[at].most), []).append(at)
                 else:
                     found[at] = ended[: beam.n_best]
-        started = [  # limits differ, so that each group is a call of its own: side by side, where there are workers
+        started = [  # limits differ, so each group is a call of its own; they run in parallel if there are workers
             (members, self._start([requests[at] for at in members], beam.size, least, limit, options))
             for (least, limit), members in too_long.items()
         ]
@@ -132,7 +132,7 @@ class Searcher:
         return [tuple(result.log_probs) for result in results]
 
     def attention(self, sources: Sequence[_Tokens], targets: Sequence[_Tokens]) -> list[list[list[float]]]:
-        """Where the exported heads look when led through each target: a row for each token and one for the next."""
+        """The attention of the exported heads with each target forced: a row for each token and one for the next."""
         rows: dict[int, list[list[float]]] = {}
         lengths: dict[int, list[int]] = {}
         for at, target in enumerate(targets):
@@ -170,7 +170,7 @@ class Searcher:
     def _start(
         self, requests: Sequence[Request], n_best: int, least: int, limit: int, options: Mapping[str, Any]
     ) -> list[Any]:
-        """Searches that go on by themselves, for `_collect`."""
+        """Start asynchronous searches, for `_collect`."""
         prefixes = [list(request.prefix) for request in requests]
         started: list[Any] = self.engine.translate_batch(
             [list(request.source) for request in requests],
@@ -190,7 +190,7 @@ class Searcher:
         beam: Beam,
         again: bool,
     ) -> list[list[Hypothesis] | None]:
-        """Each request's outputs; None where one did not end within the request's own limit."""
+        """Each request's outputs; None if one exceeded the request's own length limit."""
         fits = [
             all(tokens[-1:] == [_END] and len(tokens) - 1 <= request.most for tokens, _ in own)
             for request, own in zip(requests, outputs, strict=True)
@@ -212,7 +212,7 @@ class Searcher:
     def _scored(
         self, requests: Sequence[Request], rows: Sequence[Sequence[_Tokens]], beam: Beam
     ) -> list[list[Hypothesis]]:
-        """The outputs with what the model thinks of each token, ranked by it."""
+        """The outputs with the log-probability of each token, ranked by their sums."""
         sources = [request.source for request, own in zip(requests, rows, strict=True) for _ in own]
         values = iter(self.score(sources, [tokens for own in rows for tokens in own]))
         made = []

@@ -1,8 +1,8 @@
-"""A Transformer of ours in the terms of CTranslate2, weight by weight.
+"""Conversion of our Transformer to CTranslate2's specification, weight by weight.
 
-CTranslate2 (https://github.com/OpenNMT/CTranslate2) runs Transformers on processors fast, also with weights of 8 bits.
-It has its own idea of positions, of alignment heads and of shared key heads; what it cannot say is said here with other
-weights that compute the same numbers, and what cannot be said at all is refused.
+CTranslate2 (https://github.com/OpenNMT/CTranslate2) runs Transformers fast on CPUs, also quantized to 8 bits. It treats
+positions, alignment heads and shared key heads (grouped-query attention) in its own way; where it lacks an option, the
+weights are rewritten so that they compute the same numbers, and what it cannot compute at all is refused.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,13 +30,13 @@ from regard.models.model import Model
 from regard.models.transformer import Transformer, TransformerModel
 
 ROOM = 2048
-"""positions that an export has at least, where positions go on without end"""
+"""the least number of positions in an export of a model whose positions are unlimited"""
 _ACTIVATIONS = {"relu": "RELU", "gelu": "GELU", "gelu_tanh": "GELUTanh", "silu": "SWISH", "tanh": "Tanh"}
 _Array = NDArray[np.float32]
 
 
 def library() -> Any:
-    """The package ctranslate2, or the sentence that says how to get it."""
+    """The package ctranslate2, or an error that says how to install it."""
     try:
         return import_module("ctranslate2")
     except ImportError as error:
@@ -44,7 +44,7 @@ def library() -> Any:
 
 
 def check_expressible(design: Any, where: str) -> Transformer:
-    """The design, if CTranslate2 can compute it; otherwise the sentence that names the setting in the way."""
+    """The design, if CTranslate2 can compute it; else an error that names the unsupported setting."""
     if type(design) is not Transformer:
         kind = type(design).__name__.lower()
         raise UsageError(f"{where}: model.name is '{kind}', but CTranslate2 runs the model 'transformer' alone")
@@ -66,7 +66,7 @@ def check_expressible(design: Any, where: str) -> Transformer:
 
 
 def check_model(model: Model) -> TransformerModel:
-    """The model, if CTranslate2 computes every part of it; otherwise the sentence that names the part in the way."""
+    """The model, if CTranslate2 can compute every part of it; else an error that names the unsupported part."""
     if type(model) is not TransformerModel:
         kind = type(model).__name__
         raise UsageError(f"ctranslate2: the model must be a Transformer, but is a {kind}")
@@ -98,7 +98,7 @@ class LayerHeads(NamedTuple):
     layer: int
     heads: tuple[int, ...]
     shift: int = 0
-    """1: a target token is where the model looked once it had read the token"""
+    """1: a target token has the weights of the step that reads it as input"""
 
 
 def alignment_heads(design: Transformer, extras: Mapping[str, Any]) -> LayerHeads | None:
@@ -178,7 +178,7 @@ def _block(spec: Any, block: Block, first_heads: tuple[int, ...]) -> None:
 
 
 def _attention(spec: Any, attention: MultiHead, norm: nn.Module, first_heads: tuple[int, ...] = ()) -> None:
-    """The projections by head, with `first_heads` moved to the front and shared key heads written out."""
+    """The projections by head, with `first_heads` moved to the front and shared key heads repeated."""
     heads, shared = attention.heads, attention.heads // attention.key_heads
     order = [*first_heads, *(head for head in range(heads) if head not in first_heads)]
     query, key, value = _projections(attention)
@@ -195,7 +195,7 @@ def _attention(spec: Any, attention: MultiHead, norm: nn.Module, first_heads: tu
 
 
 def _projections(attention: MultiHead) -> tuple[Tensor, Tensor, Tensor]:
-    """The maps to queries, keys and values, each [rows, inputs + 1] with its bias as the last column."""
+    """The projections to queries, keys and values, each [rows, inputs + 1] with its bias as the last column."""
     projections = attention.projections
     names = ("joint",) if projections.is_joint else ("query", "source")
     maps = []

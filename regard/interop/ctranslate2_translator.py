@@ -1,4 +1,4 @@
-"""A translator that CTranslate2 computes for: the same texts, several times as fast.
+"""A translator that computes with CTranslate2: the same translations, several times as fast.
 
 translator = open_ctranslate2("exports/en-de")     # or a run, for which an export is made once
 translator.translate(["Two dogs play in the snow."])
@@ -29,12 +29,12 @@ from regard.runs.folder import model_file
 
 
 class CTranslate2Translator(Translator):
-    """Translates with the export in a folder, one worker of one thread for each of `threads`, all cores unless set.
+    """Translates with the export in a folder, with `threads` workers of one thread each, by default one per core.
 
-    Several small batches at once are faster than one with several threads. Candidates have `token_scores` only where
-    they are asked for here, since CTranslate2 needs another pass through the model for them. With `shortlist`, only
-    words that are likely for one of the sentences at hand are scored. `model_path` is the model that was exported; who
-    asks for `models`, as recording attention weights does, gets it from there.
+    Several small batches in parallel are faster than one with several threads. Candidates have `token_scores` only on
+    request, since CTranslate2 needs another pass through the model for them. With `shortlist`, only words that are
+    likely for one of the batch's sentences are scored. `model_path` is the model that was exported; `models` loads it,
+    as recording attention weights needs.
     """
 
     def __init__(
@@ -71,14 +71,14 @@ class CTranslate2Translator(Translator):
         _check_shortlist(self.folder, manifest.details.get("shortlist"), wanted=shortlist)
         self._room: int = manifest.details["positions"]
         self.attention_shift: int | None = (manifest.details["attention"] or {}).get("shift")
-        """how far the rows of `attention` are behind the tokens; None: the export's heads do not align"""
+        """the shift of the rows of `attention`; None: the export's heads do not align"""
         ids = {piece: at for at, piece in enumerate(model_pieces(pair.target, sizes[1]))}
         engine = _engine(folder, device, threads or _cores())
         self._searcher = Searcher(engine, ids, batch_tokens, token_scores, shortlist)
 
     @property
     def models(self) -> tuple[Model, ...]:
-        """The model itself, in torch, where its file is known; read when it is first asked for."""
+        """The model itself, in torch, if its file is known; loaded on first use."""
         if self._loaded is None:
             if self.model_path is None:
                 raise UsageError(
@@ -123,7 +123,7 @@ class CTranslate2Translator(Translator):
 
 
 class _Elsewhere(Model):
-    """Stands for the model that CTranslate2 holds."""
+    """A placeholder for the model that CTranslate2 holds."""
 
     hidden: Any = None
     start: Any = None
@@ -133,7 +133,7 @@ class _Elsewhere(Model):
 def open_ctranslate2(
     path: str | Path, strategy: Strategy | None = None, *, tell: Any = None, **settings: Any
 ) -> CTranslate2Translator:
-    """The translator of an export; of a model file or a run, the export beside it, which is made if need be.
+    """The translator of an export; for a model file or run, the export beside it, which is made if missing.
 
     `tell` is called with a sentence when something is made. The settings are those of `CTranslate2Translator`.
     """
@@ -145,7 +145,7 @@ def open_ctranslate2(
 
 
 def _export_of(model: Path, tell: Any) -> Path:
-    """The export of just this model: beside it or, where that folder cannot be written to, in the user's cache."""
+    """The export of this model: beside it or, if that folder is not writable, in the user's cache."""
     made_from = digest(model)
     beside = model.with_suffix(".ct2")
     cached = cache_folder() / f"{made_from}.ct2"
@@ -164,7 +164,7 @@ def _export_of(model: Path, tell: Any) -> Path:
 
 
 def _check_shortlist(folder: Path, made: str | None, *, wanted: bool) -> None:
-    """The shortlist is there and as it was written: CTranslate2 reads a damaged one without a word, or crashes."""
+    """Check that the shortlist is there and intact: CTranslate2 reads a damaged one silently, or crashes."""
     if wanted and made is None:
         raise UsageError(
             f"{folder}: has no shortlist; make one with `regard shortlist`, then export again "

@@ -1,4 +1,4 @@
-"""The folder of an export: what another program runs, with the subwords and settings that are needed to use it.
+"""The folder of an export: a model for another program, with its tokenizers and settings.
 
 `regard.json` says what the folder is, `tokenizer.json` (or one file a side) has the subwords in the format of the
 `tokenizers` library.
@@ -24,7 +24,7 @@ _VERSION = 1
 
 @dataclass(frozen=True, kw_only=True)
 class Manifest:
-    """What `regard.json` holds."""
+    """The content of `regard.json`."""
 
     format: str
     """the program that runs it: ctranslate2 or onnx"""
@@ -36,14 +36,14 @@ class Manifest:
     """the file of each side's subwords"""
     extras: Mapping[str, Any] = field(default_factory=dict)
     details: Mapping[str, Any] = field(default_factory=dict)
-    """what only this format has"""
+    """settings of this format alone"""
 
 
 @contextlib.contextmanager
 def making(folder: str | Path, *, force: bool = False) -> Iterator[Path]:
-    """A temporary folder to fill, which takes the name `folder` when all went well, and is removed otherwise.
+    """A temporary folder to fill; it is renamed to `folder` on success and removed otherwise.
 
-    What is there already is replaced with `force` alone, and only if it is an export or an empty folder.
+    An existing folder is replaced only with `force`, and only if it is an export or empty.
     """
     final = Path(folder).absolute()
     check_free(final, force=force)
@@ -61,7 +61,7 @@ def making(folder: str | Path, *, force: bool = False) -> Iterator[Path]:
 
 
 def check_free(folder: Path, *, force: bool) -> None:
-    """The name can be taken, or the sentence says why not."""
+    """Raise an error if the folder exists and may not be replaced."""
     if not os.path.lexists(folder):
         return
     ours = folder.is_dir() and ((folder / MANIFEST).is_file() or not any(folder.iterdir()))
@@ -92,7 +92,7 @@ def write_manifest(folder: Path, format: str, artifact: Artifact, made_from: str
 
 
 def read_manifest(folder: str | Path, format: str) -> Manifest:  # noqa: A002
-    """What the folder is, if it is an export of this format."""
+    """The manifest of an export of this format."""
     place = Path(folder)
     if not (place / MANIFEST).is_file():
         raise RegardError(f"{place}: this folder holds no export; regard export makes one")
@@ -124,7 +124,7 @@ def _tokenizer_files(tokenizers: Mapping[str, str]) -> dict[str, str]:
 
 
 def _rename(temporary: Path, final: Path) -> None:
-    """Put the new folder in the place of the old, which a failure leaves or brings back."""
+    """Replace the old folder by the new one; on failure the old one stays."""
     if not final.exists():
         temporary.rename(final)
     else:

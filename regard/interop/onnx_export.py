@@ -1,4 +1,4 @@
-"""A model as a folder that onnxruntime runs: graphs, one file of weights for all of them, subwords and settings.
+"""Export of a model to a folder that onnxruntime runs: graphs, one file of weights, tokenizers and settings.
 
 Every graph is compared with the model, at several sizes, before the folder gets its name.
 """
@@ -24,14 +24,14 @@ ONNX = "onnx"
 WEIGHTS_FILE = "weights.bin"
 TOLERANCE = 1e-4
 _SMALL = 1024
-"""bytes of a tensor that may as well stay inside its graph"""
+"""bytes up to which a tensor stays inside its graph"""
 _ALIGNED = 4096
 _TRIED = ((3, 6, 5, 2), (1, 1, 1, 0), (4, 9, 7, 8))
 """sizes of batch, source, target and past; the first is traced"""
 
 
 def export_onnx(model: str | Path, out: str | Path, *, force: bool = False) -> Path:
-    """Write the model of a file or run folder to the folder `out`, and give that folder."""
+    """Export the model of a file or run folder to the folder `out`, and return that folder."""
     libraries()
     file = model_file(model)
     artifact = load_artifact(file)
@@ -60,7 +60,7 @@ def export_onnx(model: str | Path, out: str | Path, *, force: bool = False) -> P
 def example_inputs(
     graph: Graph, vocabularies: tuple[int, int], batch: int, source: int, target: int, past: int
 ) -> list[Tensor]:
-    """Inputs of a graph to try it with, of these sizes."""
+    """Random inputs of a graph, of these sizes."""
     sizes: dict[Any, int] = {"batch": batch, "source": source, "target": target, "past": past}
     slots = {slot.name: slot for slot in graph.slots}
     made = []
@@ -78,7 +78,7 @@ def example_inputs(
 
 
 def _check(graph: Graph, folder: Path, vocabularies: tuple[int, int], where: str) -> None:
-    """The graph computes what the model computes."""
+    """Check that the graph computes what the model computes."""
     _, runtime = libraries()
     session = runtime.InferenceSession(str(folder / f"{graph.name}.onnx"), providers=["CPUExecutionProvider"])
     used = {one.name for one in session.get_inputs()}

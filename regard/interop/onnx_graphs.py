@@ -1,4 +1,4 @@
-"""Models as functions from tensors to tensors, which is what ONNX knows.
+"""Models as pure functions of tensors, as ONNX needs them.
 
 A translation model becomes up to three graphs, a language model the last two:
 
@@ -6,7 +6,7 @@ A translation model becomes up to three graphs, a language model the last two:
     step:   token [batch], state                                → logits [batch, vocabulary], the state after it
     score:  source, source_lengths, target [batch, target]      → logits [batch, target, vocabulary], all at once
 
-A state is a value to us; here it is taken apart into tensors with names, one for each layer and kind.
+The decoding state is split into named tensors, one for each layer and kind.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,7 +33,7 @@ Axes = tuple[str | int, ...]
 
 @dataclass(frozen=True, eq=False)
 class Pairs(PairMemory):
-    """A growing memory as plain tensors: the next pair is put behind the others."""
+    """A growing memory (KV cache) as plain tensors: the next pair is concatenated."""
 
     key: Tensor
     value: Tensor
@@ -59,7 +59,7 @@ class Slot:
     name: str
     axes: Axes
     changes: bool
-    """a step gives it anew, as `next_…`; otherwise it stays as `start` made it"""
+    """a step returns it updated, as `next_…`; otherwise it stays as `start` made it"""
     zeros: bool = False
     """before the first step it is zeros of this shape, axes called `past` being empty"""
     boolean: bool = False
@@ -67,7 +67,7 @@ class Slot:
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """A function to export: its name, the module, and what goes in and comes out."""
+    """A function to export: its name, module, inputs and outputs."""
 
     name: str
     module: nn.Module
@@ -77,7 +77,7 @@ class Graph:
 
 
 def make_graphs(model: Model, where: str) -> list[Graph]:
-    """The graphs of a model; a kind that cannot be taken apart is refused."""
+    """The graphs of a model; an unsupported kind is refused."""
     if type(model) not in (TransformerModel, Seq2seqModel, GptModel):
         kind = type(model).__name__.removesuffix("Model").lower()
         raise UsageError(f"{where}: model.name is '{kind}', but ONNX is written for transformer, seq2seq and gpt")
@@ -109,7 +109,7 @@ class StartGraph(nn.Module):
         self.model, self.names = model, [slot.name for slot in slots if not slot.zeros]
 
     def forward(self, source: Tensor, source_lengths: Tensor) -> tuple[Tensor, ...]:
-        """What the first step starts from."""
+        """The state before the first step."""
         tensors = take_apart(self.model.start(source, source_lengths))
         return tuple(tensors[name] for name in self.names)
 
@@ -185,7 +185,7 @@ def _pair(name: str, memory: MixerState) -> dict[str, Tensor]:
 
 
 def _slots(model: Model, where: str) -> list[Slot]:
-    """What the state is made of, found out by starting and taking a step."""
+    """The tensors of the state, found by starting the model and taking a step."""
     token = torch.zeros(2, dtype=torch.long)
     source, lengths = (torch.zeros(2, 3).long(), torch.tensor([3, 2])) if model.has_source else (None, None)
     with torch.no_grad():
@@ -221,6 +221,6 @@ def _grown(axes: Axes) -> Axes:
 
 
 def zeros(slot: Slot, batch: int, past: int = 0) -> Tensor:
-    """A slot before the first step; with `past`, one to try a graph with."""
+    """A slot before the first step; with `past`, one of that length to test a graph with."""
     sizes: dict[Any, Any] = {"batch": batch, "past": past}
     return torch.zeros([sizes.get(axis, axis) for axis in slot.axes])

@@ -1,8 +1,8 @@
-"""From a module to an ONNX graph whose named axes may have any size.
+"""Tracing of a module to an ONNX graph whose named axes are dynamic.
 
 torch has two ways. The newer, `dynamo=True`, fixes the length of recurrent layers and takes a minute where tracing
-takes a second, so the graphs are traced; two operations that tracing does not know, or knows too narrowly, are told
-here.
+takes a second, so the graphs are traced; two operations that tracing lacks, or converts with fixed sizes, are
+registered here.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ OPSET = 18
 
 
 def libraries() -> tuple[Any, Any]:
-    """The packages onnx and onnxruntime, or the sentence that says how to get them."""
+    """The packages onnx and onnxruntime, or an error that says how to install them."""
     try:
         return import_module("onnx"), import_module("onnxruntime")
     except ImportError as error:
@@ -33,7 +33,7 @@ def libraries() -> tuple[Any, Any]:
 
 
 def trace(graph: Graph, given: Sequence[Tensor]) -> Any:
-    """The graph as an `onnx.ModelProto`, weights inside, found by watching it compute with these tensors."""
+    """The graph as an `onnx.ModelProto` with its weights, traced with these inputs."""
     onnx, _ = libraries()
     named = {**graph.inputs, **graph.outputs}
     axes = {name: {at: axis for at, axis in enumerate(own) if isinstance(axis, str)} for name, own in named.items()}
@@ -71,7 +71,7 @@ def _transpose(graph: Any, x: Any) -> Any:
 
 
 def _unflatten(graph: Any, x: Any, axis: Any, sizes: Any) -> Any:
-    """A reshape that copies the other axes from its input; torch's own takes their sizes in the example for fixed."""
+    """A reshape that copies the other axes from its input; torch's own fixes their sizes to those of the example."""
     from torch.onnx import symbolic_helper
 
     at = symbolic_helper._get_const(axis, "i", "dim") % x.type().dim()
@@ -88,7 +88,7 @@ def _constant(graph: Any, numbers: list[int]) -> Any:
 
 @contextlib.contextmanager
 def _hushed() -> Iterator[None]:
-    """What torch's tracer prints is about our checks of shapes, and nothing that a user could act on."""
+    """Silence the tracer's output, which is about our shape checks and not useful to users."""
     sys.stdout.flush()
     kept = {number: os.dup(number) for number in (1, 2)}
     with Path(os.devnull).open("wb") as nowhere, warnings.catch_warnings():

@@ -1,4 +1,4 @@
-"""Which settings suit some text: from a look at its lines, with the reasons in words, as the text of a run.toml."""
+"""Recommended settings for a text: a run.toml with reasons in words, from statistics of its lines."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,7 +15,7 @@ from regard.tasks.task import Advice, Wishes
 _LOOKED_AT = 100_000
 
 _TEMPLATE = """\
-# Settings of a run; regard train {out} follows them. Whatever is not said has a default.
+# Settings of a run, for regard train {out}. Settings that are not listed have defaults.
 {reasons}
 name = {name}
 task = "{task}"
@@ -36,40 +36,40 @@ preset = "{preset}"            # any of its settings can be set here too, such a
 {sizes}
 [training]
 steps = {steps}
-patience = 10                  # validations without a better one, then it ends
+patience = 10                  # early stopping after this many validations without improvement
 validate_every = {validate_every}
 checkpoint_every = {validate_every}
-metric = "{metric}"            # which number of a validation decides
-average = 5                    # of so many of the best validations the weights are averaged
+metric = "{metric}"            # the validation metric that decides: early stopping, best checkpoint
+average = 5                    # average the weights of this many best checkpoints
 
 [training.optimizer]
 name = "{optimizer}"                  # adam, or muon, which needs fewer steps
 learning_rate = {rate}
 
 [training.schedule]
-name = "cosine"                # falls to 0 at the last step; with more steps it learns longer, and better
+name = "cosine"                # learning-rate schedule: warm-up, then down to 0 at the last step
 warmup = {warmup}
 {decoding}"""
 
 _BATCHES = """[batches]
-tokens = {tokens}                  # of a batch, padding counted
+tokens = {tokens}                  # per batch, padding included
 """
 _DECODING = """
 [decoding]
 name = "beam"
 size = 5
 """
-_PATIENCE = "patience = 10.0                # wrong words of fewer letters end first: they must not end the search\n"
+_PATIENCE = "patience = 10.0                # of beam search: short wrong outputs end first and must not end it\n"
 
 
 @dataclass(frozen=True)
 class Look:
-    """What a corpus is like."""
+    """Statistics of a corpus."""
 
     lines: int
     sides: int
     words: float
-    """in a line, the mean over all sides; without spaces, two letters count as a word"""
+    """mean per line over all sides; without spaces, two letters count as a word"""
     characters: float
 
 
@@ -94,7 +94,7 @@ class TextAdvice:
 
 
 def advise_text(files: Sequence[Path], wishes: Wishes, sides: int) -> Advice | None:
-    """A run.toml for parallel text, or for the text of a language model; None where the files have other sides."""
+    """A run.toml for parallel text or for a language model; None if the files have another number of sides."""
     if not 1 <= len(files) <= 2:
         return None
     corpus = open_corpus(*files)
@@ -187,7 +187,7 @@ def advise(look: Look, model: str | None, preset: str | None) -> TextAdvice:
 
 
 def _quick_sizes(lines: int) -> dict[str, float]:
-    """A short decoder is soonest good; with few lines, the preset's dropout keeps it from learning them by heart."""
+    """A shallow decoder trains fastest; with few lines, the preset's dropout prevents overfitting."""
     return {"decoder_layers": 2} | ({"dropout": 0.1} if lines >= 10_000 else {})
 
 
@@ -210,7 +210,7 @@ def _between(low: int, value: int, high: int) -> int:
 
 
 def _paths(files: Sequence[Path], out: Path) -> str:
-    """As run.toml has them: from its own folder."""
+    """The files as run.toml lists them, relative to its own folder."""
     places = [file.resolve() for file in files]
     home = out.resolve().parent
     shown = [place.relative_to(home) if place.is_relative_to(home) else place for place in places]

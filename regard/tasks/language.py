@@ -1,4 +1,4 @@
-"""Language modeling: one side of running text in, a model of the next token out, which scores and continues texts."""
+"""Language modeling: predict the next token of running text; the model scores and continues texts."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -47,7 +47,7 @@ class Language(Task):
     subwords: SubwordChoice = field(default_factory=SubwordChoice)
     streams: StreamSettings = field(default_factory=StreamSettings)
     decoding: Annotated[Any, STRATEGIES] = None
-    """None: sampling as a generator does unless told"""
+    """None: the generator's default, sampling"""
     cross_entropy: CrossEntropy = field(
         default_factory=lambda: CrossEntropy(smoothing=0.1), metadata={"path": "training.loss"}
     )
@@ -102,7 +102,7 @@ class Language(Task):
         strategy: Strategy | None = None,
         shortlist: bool = False,
     ) -> Generator:
-        """A generator, which has no use for a shortlist: there is no source whose words would be likely."""
+        """A generator; a shortlist is not used, since there is no source to choose likely words by."""
         first = one_vocabulary(artifacts)
         return Generator(models, Subwords.from_json(first.tokenizers["text"]), strategy or strategy_of(first))
 
@@ -137,6 +137,6 @@ class Language(Task):
 
 
 def _next_tokens(cross_entropy: CrossEntropy, model: Model, item: TextWindow) -> Loss:
-    """The loss of each token, given those before it; a short text leaves whole rows of a window empty."""
+    """The loss of each token, given the true tokens before it; a short text leaves whole rows of a window empty."""
     filled = item.target[:, 0] != PAD
     return token_loss(cross_entropy, model, lambda: model.hidden(None, None, item.input[filled]), item.target[filled])

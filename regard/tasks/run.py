@@ -1,7 +1,7 @@
-"""run.toml: everything that decides a run, as one typed tree. What is unknown, missing or mistyped fails with its path.
+"""run.toml: all settings of a run as one typed tree. Unknown, missing or mistyped settings are errors with their path.
 
     name = "en-de"
-    task = "translate"        # where it is not said, the data suggests it
+    task = "translate"        # by default the task that fits the data
 
 Beside these stand the tables of the task, of the model and of training.
 """
@@ -22,7 +22,7 @@ from regard.training.settings import TrainingSettings
 
 @dataclass(frozen=True)
 class Run:
-    """A run: a model, what it is for, and how it is trained."""
+    """A run: a model, its task, and the settings of its training."""
 
     name: str
     task: Task
@@ -32,11 +32,11 @@ class Run:
     """all settings as run.toml has them"""
 
     def to_toml(self) -> str:
-        """The resolved settings, of which `read_run` makes an equal run."""
+        """The resolved settings; `read_run` makes an equal run from them."""
         return to_toml(self.tables)
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain dicts, ready for JSON."""
+        """The resolved settings as plain dicts, ready for JSON."""
         return to_dict(self.tables)
 
 
@@ -65,7 +65,7 @@ def run_of(table: Mapping[str, Any], name: str) -> Run:
 
 
 def with_preset(model: dict[str, Any], where: str) -> dict[str, Any]:
-    """The settings of a model with those of its `preset` filled in where nothing else is said."""
+    """The settings of a model, completed by those of its `preset`."""
     chosen = {key: value for key, value in model.items() if key != "preset"}
     if "preset" not in model:
         return chosen
@@ -79,11 +79,11 @@ def with_preset(model: dict[str, Any], where: str) -> dict[str, Any]:
 
 
 _OTHERS = frozenset({"batches", "streams"})
-"""tables that files from before tasks had names may hold although their task does not read them"""
+"""tables that run files without `task` may hold although their task does not read them"""
 
 
 def _task_class(table: Mapping[str, Any]) -> type[Task]:
-    """The task that is named, or the one that the data suggests."""
+    """The task that is named, or the one that fits the data."""
     if "task" in table:
         return TASKS.get(str(table["task"]), "task")
     data = table.get("data")
@@ -121,7 +121,7 @@ def _tables_of(task: type[Task]) -> type:
 
 
 def _paths(task: type[Task]) -> dict[str, str]:
-    """Where each of a task's fields stands in run.toml."""
+    """The path of each of a task's fields in run.toml."""
     return {own.name: own.metadata.get("path", own.name) for own in dataclasses.fields(task)}  # type: ignore[arg-type]
 
 

@@ -1,4 +1,4 @@
-"""A run from its settings to its model: prepare the data, train, and finish what the task still has to do."""
+"""A run from its settings to its model: prepare the data, train, and let the task finish."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +15,7 @@ from regard.training.progress import Progress
 from regard.training.trainer import Outcome, Trainer
 
 _FREE = {"task", "training.steps", "training.epochs", "training.patience", "training.keep", "decoding"}
-"""settings that may change when a training goes on"""
+"""settings that may change when training is resumed"""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class Started:
     prepared: Prepared
 
     def model(self) -> Any:
-        """The model with fresh weights, the same for the same seed."""
+        """The model with newly initialized weights, the same for the same seed."""
         torch.manual_seed(self.run.training.seed)
         model = self.run.model.build(self.prepared.sizes)
         self.run.task.check_offer(model)
@@ -43,7 +43,7 @@ class Started:
         )
 
     def trainer(self, model: Any, folder: RunFolder, progress: Progress) -> Trainer:
-        """What trains the model."""
+        """The trainer of the model."""
         task, prepared = self.run.task, self.prepared
         return Trainer(
             model,
@@ -60,7 +60,7 @@ class Started:
 
 
 def train_run(run: Run, path: Path, data: Path, progress: Progress, device: str = "cpu") -> Outcome:
-    """Train to the end in the folder of a run; the model file is there afterwards."""
+    """Train to the end in the folder of a run, or resume there; writes the model file."""
     with open_run(path, run.to_toml(), _FREE | _dropped(run)) as folder:
         try:
             started = Started(run, run.task.prepare(path, data, lambda text: progress.say(f"{text} …")))
@@ -79,12 +79,12 @@ def train_run(run: Run, path: Path, data: Path, progress: Progress, device: str 
 
 
 def _dropped(run: Run) -> set[str]:
-    """Tables that a run folder from before tasks had names may hold although the task does not read them."""
+    """Tables that a run folder without `task` may hold although the task does not read them."""
     return {"batches", "streams"} - set(run.to_dict())
 
 
 def _forget(folder: RunFolder) -> None:
-    """Nothing was learned yet: other settings, such as a name without its misspelling, may take the folder."""
+    """Remove what a failed start wrote, unless there is a checkpoint, so that corrected settings can use the folder."""
     if not folder.checkpoints.steps():
         for name in (folder.config.name, "subwords.json", "text.sha256", "links.sha256"):
             (folder.path / name).unlink(missing_ok=True)

@@ -1,8 +1,8 @@
-"""What a model is for. A model computes, a task says what for, a run is both on some data.
+"""The base class of tasks. A model computes, a task says what for, a run is both on some data.
 
 A task is one file in this folder: a frozen dataclass whose fields are run.toml's tables beside name, model and
-training; one with `metadata={"path": "training.loss"}` stands there instead. Trainer, resume, `doctor`, `evaluate`,
-`compare` and `regard.load` know tasks, never pairs of tokens.
+training; a field with `metadata={"path": "training.loss"}` is read from that place instead. Trainer, resume,
+`doctor`, `evaluate`, `compare` and `regard.load` know tasks, never pairs of tokens.
 """
 
 from abc import ABC, abstractmethod
@@ -30,24 +30,24 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True, kw_only=True)
 class Prepared:
-    """Data that is read, checked and encoded: all that a training needs but the model."""
+    """The data of a run after reading, checking and encoding: all that training needs besides the model."""
 
     sizes: Mapping[str, int]
     """what a model is built for, such as the sizes of vocabularies"""
     train: Batches
     dev: Sequence[Item] = ()
-    """what a validation computes the loss of; nothing is validated where it is empty"""
+    """the batches of the validation set; if empty, there is no validation"""
     tokenizers: Mapping[str, str] = field(default_factory=dict)
     """in the `tokenizer.json` format, by side"""
     summary: str = ""
     """the size of the training data, in words"""
     notes: tuple[str, ...] = ()
-    """what a person should know, such as examples that are left out"""
+    """notes for the user, such as examples that are left out"""
 
 
 @dataclass(frozen=True)
 class Advice:
-    """The settings that suit some files, as the text of a run.toml, and the reasons in words."""
+    """Recommended settings for some files, as the text of a run.toml, with the reasons in words."""
 
     text: str
     reasons: tuple[str, ...]
@@ -55,7 +55,7 @@ class Advice:
 
 @dataclass(frozen=True, kw_only=True)
 class Wishes:
-    """What a user asks of `regard init` beside the files to learn from; what is None is for the task to choose."""
+    """The options of `regard init` besides the training files; the task chooses those that are None."""
 
     dev: tuple[Path, ...] = ()
     name: str | None = None
@@ -66,73 +66,73 @@ class Wishes:
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluation:
-    """How to evaluate; a task reads what concerns it."""
+    """The options of an evaluation; a task reads those that concern it."""
 
     search: Callable[[Strategy], Strategy] = lambda own: own
-    """from the model's own strategy to the one to use"""
+    """maps the model's decoding strategy to the one to use"""
     tokenize: str | None = None
     lowercase: bool = False
     samples: int = 0
-    """resamplings for confidence intervals"""
+    """bootstrap resamplings for confidence intervals"""
     groups: int = 0
-    """into how many groups, such as of like length, the first score is taken apart"""
+    """the number of groups, such as by length, in which the first score is also given"""
     out: Path | None = None
-    """where outputs are written"""
+    """the file that the outputs are written to"""
     started: Callable[[int], Callable[[int], Any]] = lambda count: lambda done: None
-    """told how many examples there are, gives what is told how many are done"""
+    """a progress bar: called with the number of examples, returns a function called with the number done"""
 
 
 class Task(ABC):
-    """The base of all tasks: what differs between kinds of data and kinds of answers."""
+    """The base of all tasks: data, loss, metrics, and what a loaded model can do."""
 
     unit: ClassVar[str] = "tokens"
     """what `Item.count` counts, in the plural"""
     lower: ClassVar[frozenset[str]] = frozenset({"loss", "perplexity"})
-    """the metrics of which less is better"""
+    """the metrics for which lower is better"""
     sizes: ClassVar[tuple[str, ...]] = ()
     """the names of the sizes that `prepare` gives"""
     offers: ClassVar[type | None] = None
-    """what a model must be an instance of, such as a protocol; None where any will do"""
+    """the class or protocol that a model must be an instance of; None if any will do"""
 
     @classmethod
     def suits(cls, data: Mapping[str, Any]) -> bool:
-        """Whether a run file without a `task`, whose table [data] is this, means the task."""
+        """Whether a run file without `task`, but with this table [data], means this task."""
         return False
 
     @classmethod
     def advise(cls, files: Sequence[Path], wishes: Wishes) -> Advice | None:
-        """The settings that suit these files, or None: they are not of this task's kind."""
+        """Recommended settings for these files, or None if they are not data for this task."""
         return None
 
     @abstractmethod
     def prepare(self, folder: Path, data: Path, say: Say = lambda text: None) -> Prepared:
-        """Read, learn vocabularies, encode; what was done before in the run's folder and is still true is kept.
+        """Read the data, learn vocabularies, encode; results from before in the run's folder are reused if still valid.
 
-        `data` is where relative file names start.
+        Relative file names start at `data`.
         """
 
     @abstractmethod
     def loss(self, model: Any, item: Any) -> Loss:
-        """What training makes small on an item."""
+        """The training loss on an item."""
 
     def metrics(self, model: Any, prepared: Any) -> dict[str, float]:
-        """The numbers of a validation; any of them can decide."""
+        """The metrics of a validation; any of them can decide early stopping and the best checkpoint."""
         return mean_losses(model, prepared.dev, self.loss)
 
     def extras(self, design: Design, model: Any, prepared: Any) -> dict[str, Any]:
-        """What else goes into the model file, as JSON has it."""
+        """Further entries of the model file's metadata, as JSON values."""
         return {}
 
     def flops(self, design: Design, prepared: Any) -> float | None:
-        """The floating-point operations of an epoch, where they are known."""
+        """The floating-point operations of an epoch, if known."""
         return None
 
     def check(self, prepared: Any, data: Path, test: Sequence[Path] = ()) -> Checkup:
-        """What is wrong with the data, and what it is like: for `regard doctor`."""
+        """Facts about the data and problems in it, for `regard doctor`."""
         return Checkup(facts=(prepared.summary,), findings=[])
 
     def finish(self, folder: RunFolder, prepared: Any, device: str, say: Say) -> None:
-        """What is done once after training, such as choosing the heads that align."""
+        """Work that is done once after training, such as choosing alignment heads."""
         return
 
     @classmethod
@@ -145,7 +145,7 @@ class Task(ABC):
         strategy: Strategy | None = None,
         shortlist: bool = False,
     ) -> Any:
-        """What `regard.load` gives: a Translator, a Generator, …; several models work together, if they can."""
+        """What `regard.load` returns: a Translator, a Generator, …; several models form an ensemble, if they can."""
 
     @classmethod
     def evaluate(cls, opened: Any, files: Sequence[Path], how: Evaluation) -> list[QualityScore]:
@@ -159,7 +159,7 @@ class Task(ABC):
 
     @classmethod
     def check_model(cls, design: Design) -> None:
-        """The model is built for what the task gives, or a sentence says which models are."""
+        """Raise an error if the model is for other data than the task's; it lists the models that fit."""
         if not set(design.needs) <= set(cls.sizes):
             own = type(design).__module__.rpartition(".")[2]
             fitting = [name for name in MODELS.names if set(_needs(name)) <= set(cls.sizes)]
@@ -170,7 +170,7 @@ class Task(ABC):
 
     @classmethod
     def check_offer(cls, model: Any) -> None:
-        """The built model offers what the task asks of it."""
+        """Raise an error if the built model is not of the class or protocol that the task needs."""
         if cls.offers is not None and not isinstance(model, cls.offers):
             raise ConfigError(
                 f"model.name: the task {cls.task_name()} asks for a {cls.offers.__name__}, "

@@ -1,4 +1,4 @@
-"""What the tasks that learn from text share: their files, their subwords, their encoded corpus."""
+"""What tasks on text share: their files, subwords and encoded corpus."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -27,7 +27,7 @@ Vocabularies = SubwordPair | Subwords
 
 @dataclass(frozen=True, kw_only=True)
 class DataSettings:
-    """Which files: source and target, or one file that holds both, or one side alone for a language model."""
+    """The data files: source and target, one file that holds both, or one text for a language model."""
 
     train: tuple[Path, ...]
     dev: tuple[Path, ...] | None = None
@@ -35,12 +35,12 @@ class DataSettings:
     """the languages, by their codes"""
     target: str | None = None
     format: Format | None = None
-    """told by the file's ending unless set"""
+    """by default told by the file's suffix"""
     keys: tuple[str, ...] = ("source", "target")
     """the names of the sides in JSON lines"""
 
     def corpus(self, files: tuple[Path, ...], folder: Path, blanks: Blanks) -> Corpus:
-        """The corpus in these files; names that do not start at the root start at `folder`."""
+        """The corpus in these files; relative names start at `folder`."""
         if not 1 <= len(files) <= 2:
             raise ConfigError(f"data: one or two files make a corpus, but {len(files)} are given")
         places = [folder / file for file in files]
@@ -49,7 +49,7 @@ class DataSettings:
         return corpus if corpus.sides == 2 else replace(corpus, blanks="skip")  # running text has blank lines
 
     def training(self, folder: Path, sides: int) -> Corpus:
-        """The text to learn from, which must have so many sides."""
+        """The training text, which must have this many sides."""
         corpus = self.corpus(self.train, folder, "skip")
         if corpus.sides != sides:
             task = "language" if corpus.sides == 1 else "translate"
@@ -60,7 +60,7 @@ class DataSettings:
         return corpus
 
     def held_out(self, folder: Path, test: Sequence[Path], sides: int) -> dict[str, Corpus]:
-        """The dev set and a test set, where there are any; they must have as many sides as the training text."""
+        """The dev and test sets, if any; they must have as many sides as the training text."""
         found = {}
         if self.dev is not None:
             found["dev"] = self.corpus(self.dev, folder, "error")
@@ -73,7 +73,7 @@ class DataSettings:
 
 
 def sides_of(data: Mapping[str, Any]) -> int:
-    """How many sides of text the table [data] of a run file names, as far as that shows without reading: 0 unknown."""
+    """The number of sides of text that the table [data] of a run file names, without reading the text; 0 if unknown."""
     files = data.get("train")
     if not isinstance(files, list | tuple) or not all(isinstance(file, str | Path) for file in files):
         return 0
@@ -89,17 +89,17 @@ def sides_of(data: Mapping[str, Any]) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class SubwordChoice(SubwordSettings):
-    """How text becomes numbers: subwords learned from the training text, or loaded."""
+    """The settings of the tokenizer: subwords learned from the training text, or loaded."""
 
     load: tuple[Path, ...] | None = None
     """vocabularies to use instead of learning them: one for both sides, or source and target"""
     dropout: float | None = None
-    """of merges: another segmentation in every epoch, for bpe"""
+    """BPE-dropout: the probability that a merge is skipped, drawn anew in every epoch; for bpe"""
     alpha: float | None = None
-    """how sharply segmentations are drawn, for unigram"""
+    """subword regularization: how sharply segmentations are sampled; for unigram"""
 
     def find(self, corpus: Corpus, kept: Path, data: Path) -> Vocabularies:
-        """Those that were learned before, those to be loaded, or newly learned ones, which are then kept."""
+        """The subwords: kept ones from before, loaded ones, or newly learned ones, which are then kept."""
         both = corpus.sides == 2
         if kept.exists():
             text = read_text(kept)
@@ -118,7 +118,7 @@ class SubwordChoice(SubwordSettings):
 
 @dataclass(frozen=True, kw_only=True)
 class PreparedText(Prepared):
-    """Prepared data with the encoded corpus that it comes from."""
+    """Prepared data with its encoded corpus."""
 
     store: Store
     vocabularies: tuple[Subwords, ...]
@@ -139,7 +139,7 @@ def token_loss(
 
 
 def refuse_other(now: str, what: str, kept: Path) -> None:
-    """A run that was begun with one text, or with some links, does not go on with others."""
+    """Refuse to resume a run whose text or links have changed since it began."""
     if not kept.exists():
         write_text(kept, f"{now}\n")
     elif read_text(kept).strip() != now:
@@ -150,7 +150,7 @@ def refuse_other(now: str, what: str, kept: Path) -> None:
 
 
 def text_facts(prepared: PreparedText, held_out: Mapping[str, Corpus]) -> list[str]:
-    """How many subwords there are, how long lines are in them, and what of a held-out text they cannot write."""
+    """The vocabulary size, the mean length of lines in subwords, and characters of held-out text without a subword."""
     sizes = " and ".join(f"{len(side):,}" for side in dict.fromkeys(prepared.vocabularies))
     lengths = ", ".join(f"{side.lengths.mean():.1f}" for side in prepared.store.sides)
     facts = [f"{sizes} subwords; {lengths} of them in a mean line"]
@@ -166,7 +166,7 @@ def text_facts(prepared: PreparedText, held_out: Mapping[str, Corpus]) -> list[s
 
 
 def one_vocabulary(artifacts: Sequence[Artifact]) -> Artifact:
-    """The first of the models of an ensemble, which must share their vocabularies."""
+    """The first model of an ensemble, whose models must share their vocabularies."""
     first, *others = artifacts
     for other in others:
         if other.tokenizers != first.tokenizers:

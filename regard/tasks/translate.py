@@ -1,4 +1,4 @@
-"""Translation: two sides of text in, a translator out, with the alignment of their words."""
+"""Translation: learn from parallel text; the model translates and aligns words."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -58,13 +58,13 @@ _AT_ONCE = 256
 
 @dataclass(frozen=True, kw_only=True)
 class PreparedPairs(PreparedText):
-    """Encoded pairs, and those of the dev set as texts, which a validation translates."""
+    """Encoded sentence pairs, and those of the dev set as texts, which validation translates."""
 
     pair: SubwordPair
     dev_pairs: tuple[SentencePair, ...]
 
     def sample(self, most: int) -> tuple[list[str], list[str]]:
-        """The sources and targets of at most so many training pairs, evenly chosen."""
+        """The sources and targets of at most `most` training pairs, evenly spaced."""
         count = min(most, len(self.store))
         rows = [self.store[at * len(self.store) // count] for at in range(count)]
         sources = self.pair.source.decode_batch(source for source, _ in rows)
@@ -83,12 +83,12 @@ class Translate(Task):
     subwords: SubwordChoice = field(default_factory=SubwordChoice)
     batches: BatchSettings = field(default_factory=BatchSettings)
     decoding: Annotated[Any, STRATEGIES] = None
-    """None: beam search as a translator does unless told"""
+    """None: the translator's default, beam search"""
     cross_entropy: CrossEntropy = field(
         default_factory=lambda: CrossEntropy(smoothing=0.1), metadata={"path": "training.loss"}
     )
     guide: Guide | None = field(default=None, metadata={"path": "training.guide"})
-    """links that attention heads are taught, if any"""
+    """guided alignment: word links that attention heads are trained on, if any"""
 
     @classmethod
     def suits(cls, data: Mapping[str, Any]) -> bool:
@@ -140,7 +140,7 @@ class Translate(Task):
         return found | {"bleu": bleu.value, "chrf": chrf.value, "exact": exact_match(outputs, references)}
 
     def extras(self, design: Design, model: Model, prepared: PreparedPairs) -> dict[str, Any]:
-        """How long a source may be, and the heads that a guided model shows its alignments with."""
+        """The maximum source length, and the alignment heads of a guided model."""
         guided = {} if self.guide is None else {"alignment": self.guide.alignment(model)}
         return {"max_source": _most_source(design, int(prepared.store.sides[0].lengths.max())), **guided}
 
@@ -155,14 +155,14 @@ class Translate(Task):
         return replace(found, facts=(*found.facts, *text_facts(prepared, held_out)))
 
     def finish(self, folder: RunFolder, prepared: PreparedPairs, device: str, say: Say) -> None:
-        """Keep in the model which heads show the words that belong together, unless it was trained to show them."""
+        """Choose the alignment heads and store them in the model file, unless guided training has set them."""
         artifact = load_artifact(folder.model)
         translator = self.open([artifact], [artifact.model().to(device)])
         if translator.aligner is None or translator.alignment is not None:
             return
         try:
             ranking = rank_heads(translator, *prepared.sample(_RANKED))
-        except RegardError as error:  # such as layers that blend the source; the model is there all the same
+        except RegardError as error:  # such as layers that compress the source; the model file is kept all the same
             say(f"no heads were chosen for alignments: {error}")
             return
         keep_choice(folder.model, ranking.best)
@@ -177,7 +177,7 @@ class Translate(Task):
         strategy: Strategy | None = None,
         shortlist: bool = False,
     ) -> Translator:
-        """A translator; the first of several models aligns, if it attends to its source."""
+        """A translator; the first model of an ensemble aligns words, if it has attention over its source."""
         first = one_vocabulary(artifacts)
         pair = subwords_of(first)
         translator = Translator(
@@ -195,8 +195,8 @@ class Translate(Task):
 
     @classmethod
     def evaluate(cls, opened: Translator, files: Sequence[Path], how: Evaluation) -> list[QualityScore]:
-        """BLEU (by length of the source, where groups are asked for), chrF, TER, exact match, perplexity."""
-        bleu(["a"], ["a"], how.tokenize)  # an unknown tokenizer is better known now than after translating
+        """BLEU (by source length, with `groups`), chrF, TER, exact match, perplexity."""
+        bleu(["a"], ["a"], how.tokenize)  # reports an unknown tokenizer before translating, not after
         pairs = list(open_corpus(*files, blanks="error").pairs())
         sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
         outputs = _translated(opened, sources, how)
@@ -225,7 +225,7 @@ class Translate(Task):
         return dev_batches(store, self.batches.tokens), tuple(islice(corpus.pairs(), _DECODED))
 
     def _links(self, folder: Path, data: Path, corpus: Corpus, subwords: SubwordPair, say: Say) -> LinkStore | None:
-        """What a guided training is guided by."""
+        """The word links of guided training."""
         guide = self.guide
         if guide is None:
             return None
@@ -241,7 +241,7 @@ class Translate(Task):
         return build_links(folder / "links-store", file, corpus, subwords, "word" if made else guide.unit)
 
     def _resegment(self, subwords: SubwordPair) -> tuple[Resegment | None, Resegment | None]:
-        """Subword regularization, where it is asked for."""
+        """Subword regularization, if set."""
         choice = self.subwords
         if choice.dropout is None and choice.alpha is None:
             return None, None
@@ -250,7 +250,7 @@ class Translate(Task):
 
 
 def dev_batches(store: Store, tokens: int) -> list[Batch]:
-    """A dev set in batches, every pair once."""
+    """The dev set in batches, every pair once."""
     source, target = (side.lengths for side in store.sides)
     longest = int(max(source.max(), target.max()))
     plan = BatchPlan(source, target, BatchSettings(tokens=max(tokens, longest), counted="both")).plan(0)
@@ -267,7 +267,7 @@ def _teacher_forced(cross_entropy: CrossEntropy, model: Model, item: Batch) -> L
 
 
 def _most_source(design: Design, longest: int) -> int:
-    """How long a source may be: as the positions allow, else twice what was seen in training."""
+    """The maximum source length: the number of learned positions, else twice the longest in training."""
     table = getattr(getattr(design, "positions", None), "length", None)
     if table is not None and table < longest:
         raise RegardError(
@@ -287,7 +287,7 @@ def _translated(translator: Translator, sources: list[str], how: Evaluation) -> 
 
 
 def _by_length(sources: list[str], outputs: list[str], references: list[str], how: Evaluation) -> QualityScore:
-    """BLEU, also of the sentences of each group of lengths."""
+    """BLEU overall and of each group of source lengths."""
     groups = by_length(sources, how.groups)
     own = bleu_by_length(outputs, references, groups, how.tokenize)
     whole = corpus_scores(outputs, references, measures=("BLEU",), tokenize=how.tokenize)[0]

@@ -33,7 +33,7 @@ def test_what_the_model_file_says_is_taken_and_checked() -> None:
     model.alignment = {"heads": [["decoder.layers.1.cross", 1]], "shift": 1}
     assert chosen_heads(model) == HeadChoice((("decoder.layers.1.cross", 1),), 1)
     model.alignment = {"heads": [["decoder.layers.1.cross", 2]], "shift": 1}
-    with pytest.raises(RegardError, match=r"chose head 2 of decoder\.layers\.1\.cross, which the model does not have"):
+    with pytest.raises(RegardError, match=r"names head 2 of decoder\.layers\.1\.cross, which the model does not have"):
         chosen_heads(model)
     for broken in ({}, {"heads": 3, "shift": 0}, {"heads": [["a"]], "shift": 0}):
         model.alignment = broken

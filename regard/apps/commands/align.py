@@ -1,4 +1,4 @@
-"""regard align: which words belong together."""
+"""regard align: word alignment of texts and their translations."""
 
 import json
 from pathlib import Path
@@ -41,16 +41,16 @@ def align(
         int | None, typer.Option(min=0, help="With eflomal: words with these first letters are one, 0 whole words.")
     ] = None,
     threshold: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Also link every source word with at least so much weight.")
+        float | None, typer.Option(min=0, max=1, help="Also link every source word with at least this weight.")
     ] = None,
-    null: Annotated[float, typer.Option(min=0, max=1, help="No link where even the best has less weight.")] = 0.0,
+    null: Annotated[float, typer.Option(min=0, max=1, help="No link if the largest weight is below this.")] = 0.0,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line, with words and confidence.")] = False,
-    gold: Annotated[Path | None, typer.Option(help="Right links: precision, recall and AER are printed.")] = None,
+    gold: Annotated[Path | None, typer.Option(help="Gold links: print precision, recall and AER.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write the links to this file, not to standard output.")] = None,
     device: DeviceOption = "cpu",
     threads: ThreadsOption = None,
 ) -> None:
-    """Link the words of texts and their translations, one line a pair: 0-0 1-2 is source word - target word."""
+    """Align the words of texts and their translations, one line per pair: 0-0 1-2 is source word - target word."""
     use_threads(threads)
     from regard.alignment.aligner import Aligner
     from regard.base.files import write_text
@@ -84,7 +84,7 @@ def align(
 
 
 def _by_attention(aligner: "Aligner", sources: list[str], targets: list[str], names: tuple[str, str]) -> "list[Links]":
-    """The links of models that translate the right way."""
+    """The links from a model's attention, after a check of its direction."""
     from regard.alignment.direction import check_direction
 
     check_direction(aligner.translator, sources, targets, names[0])
@@ -100,7 +100,7 @@ def _by_attention(aligner: "Aligner", sources: list[str], targets: list[str], na
 
 
 def _by_eflomal(sources: list[str], targets: list[str], symmetrize: str, letters: int | None) -> "list[Links]":
-    """The links of a program that counts which words occur together in all of the text, and needs no model."""
+    """The links by eflomal, a statistical aligner that needs no model."""
     from regard.alignment import eflomal
     from regard.alignment.symmetrizing import SYMMETRIZATIONS
     from regard.base.errors import check_one_of
@@ -111,7 +111,7 @@ def _by_eflomal(sources: list[str], targets: list[str], symmetrize: str, letters
 
 
 def read_pairs(files: list[Path], command: str) -> tuple[list[str], list[str]]:
-    """The two sides of a parallel text; a blank line is an error."""
+    """Read the two sides of a parallel text; a blank line is an error."""
     from regard.base.errors import UsageError
     from regard.data.corpus import open_corpus
 
@@ -131,12 +131,12 @@ def load_translator(model: Path, device: str) -> "Translator":
     if not isinstance(translator, Translator):
         raise UsageError(f"{model}: a language model, which has no source to align with")
     if translator.aligner is None:
-        raise UsageError(f"{model}: the model has no attention over its source, so nothing shows what belongs together")
+        raise UsageError(f"{model}: the model has no attention over its source, so it cannot align words")
     return translator
 
 
 def links_as_json(links: "Links") -> list[dict[str, Any]]:
-    """Links as JSON has them."""
+    """Links as JSON objects."""
     return [{"source": one.source, "target": one.target, "confidence": round(one.confidence, 4)} for one in links]
 
 

@@ -1,4 +1,4 @@
-"""regard average: the mean of several models."""
+"""regard average: checkpoint averaging, the mean of several models' weights."""
 
 from pathlib import Path
 from typing import Annotated
@@ -15,7 +15,7 @@ def average(
     models: Annotated[list[Path], typer.Argument(help="Model files or run folders of the same settings.")],
     out: Annotated[Path, typer.Option(help="The file to write.")],
 ) -> None:
-    """Average the weights of models that differ in nothing else; it often does better than each of them."""
+    """Average the weights of models of the same settings; the mean is often better than each of them."""
     from regard.runs.artifact import save_artifact
     from regard.runs.folder import model_file
     from regard.training.average import average_artifacts

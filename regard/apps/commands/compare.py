@@ -1,4 +1,4 @@
-"""regard compare: several models on one test set, side by side."""
+"""regard compare: evaluate several models on one test set, side by side."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -34,8 +34,8 @@ app = typer.Typer(add_completion=False)
 def compare(
     models: Annotated[list[Path], typer.Argument(help="Model files or run folders.")],
     test: Annotated[list[Path], typer.Option("--test", help="Source and target, or one file of pairs.")],
-    out: Annotated[Path | None, typer.Option(help="Draw BLEU by the length of the source to this file.")] = None,
-    groups: Annotated[int, typer.Option(min=1, help="How many groups of lengths.")] = 6,
+    out: Annotated[Path | None, typer.Option(help="Draw BLEU by source length to this file.")] = None,
+    groups: Annotated[int, typer.Option(min=1, help="Number of source length groups.")] = 6,
     tokenize: Annotated[str | None, typer.Option(help="sacrebleu's tokenizer; none for tokenized text.")] = None,
     beam: BeamOption = None,
     strategy: StrategyOption = None,
@@ -43,9 +43,9 @@ def compare(
     device: DeviceOption = "cpu",
     threads: ThreadsOption = None,
 ) -> None:
-    """Evaluate each model on a test set and print its score; that of translations also by the length of the source.
+    """Evaluate each model on a test set and print its score; for translations also by source length.
 
-    Below each but the first: how much of the first model's score it is.
+    Each model after the first is also given as a percentage of the first model's score.
     """
     use_threads(threads)
     from regard.base.errors import UsageError

@@ -1,4 +1,4 @@
-"""regard demo: dates as people write them, in dozens of languages, to ISO 8601: trained, tried and looked into."""
+"""regard demo: train a translator of written dates, in dozens of languages, to ISO 8601; test and explain it."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -29,7 +29,7 @@ TRIED = (
 )
 def demo(
     dates: Annotated[list[str], typer.Argument(help="Dates to translate, in words of your own.")] = [],  # noqa: B006
-    folder: Annotated[Path, typer.Option(help="Where everything is put.")] = Path("regard-demo"),
+    folder: Annotated[Path, typer.Option(help="The folder for all files.")] = Path("regard-demo"),
     threads: ThreadsOption = None,
 ) -> None:
     """Train a translator of written dates, measure it on days it has never seen, and draw what it looks at."""
@@ -69,9 +69,9 @@ def _measure(translator: Any, folder: Path) -> None:
 
 
 def _measure_links(translator: Any, pairs: list[Any], gold: Path) -> None:
-    """Whether each digit looked at what it was made of; hyphens are made of nothing, and so they are not asked.
+    """Print the alignment error rate of the digits; hyphens have no source and are not counted.
 
-    The links of the training dates, made by the same rule, were taught: the rate says how well that was learned.
+    The links of the training dates, made by the same rule, guided the training.
     """
     from regard.alignment.character_links import character_links
     from regard.data.links import read_gold

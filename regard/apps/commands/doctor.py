@@ -1,4 +1,4 @@
-"""regard doctor: what to expect of a run before it is started, and what is wrong with its data."""
+"""regard doctor: predict the time and memory of a run before it starts, and check its data."""
 
 import tempfile
 from pathlib import Path
@@ -25,11 +25,11 @@ def doctor(
     test: Annotated[list[Path], typer.Option("--test", help="A test set that must not be in the training text.")] = [],  # noqa: B006
     changes: SetOption = [],  # noqa: B006
     data: DataOption = None,
-    seconds: Annotated[float, typer.Option(min=1, help="How long to measure the speed of training.")] = 10.0,
+    seconds: Annotated[float, typer.Option(min=1, help="How many seconds to measure training speed.")] = 10.0,
     device: DeviceOption = "cpu",
     threads: ThreadsOption = None,
 ) -> None:
-    """Check the data, try the model for a few seconds, and predict time and memory."""
+    """Check the data, train for a few seconds, and predict time and memory."""
     use_threads(threads)
     from regard.tasks.run import read_run
     from regard.tasks.start import Started

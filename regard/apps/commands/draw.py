@@ -20,10 +20,11 @@ app = typer.Typer(
 )
 
 Out = Annotated[
-    Path | None, typer.Option("--out", "-o", metavar="FILE", help="Where to write; .png or .svg.", show_default=False)
+    Path | None,
+    typer.Option("--out", "-o", metavar="FILE", help="The file to write; .png or .svg.", show_default=False),
 ]
-Title = Annotated[str | None, typer.Option(help="What to write above.", show_default=False)]
-Length = Annotated[int, typer.Option(min=1, max=4096, help="How many positions.")]
+Title = Annotated[str | None, typer.Option(help="The title.", show_default=False)]
+Length = Annotated[int, typer.Option(min=1, max=4096, help="Number of positions.")]
 
 
 @app.command(
@@ -39,7 +40,7 @@ def mask(
     title: Title = None,
     out: Out = None,
 ) -> None:
-    """Draw who may look where."""
+    """Draw a mask: who may look where."""
     pictures = _load()
     from regard.attention.mask import MASKS
 
@@ -57,12 +58,12 @@ def mask(
 def positions(
     expression: Annotated[str, typer.Argument(help="Positions, with their settings in brackets.")],
     length: Length = 64,
-    width: Annotated[int, typer.Option(min=1, max=4096, help="How wide the vectors are.")] = 32,
-    heads: Annotated[int, typer.Option(min=1, max=64, help="How many heads; up to eight are drawn.")] = 4,
+    width: Annotated[int, typer.Option(min=1, max=4096, help="Width of the vectors.")] = 32,
+    heads: Annotated[int, typer.Option(min=1, max=64, help="Number of heads; up to eight are drawn.")] = 4,
     title: Title = None,
     out: Out = None,
 ) -> None:
-    """Draw what positions put into vectors, or add to the logits of each head."""
+    """Draw position encodings, or the bias that positions add to the logits of each head."""
     pictures = _load()
     from regard.attention.position import POSITIONS
     from regard.inspection.pictures.views import sizes_of
@@ -81,11 +82,11 @@ def positions(
 def normalizer(
     expressions: Annotated[list[str], typer.Argument(help="Normalizers, with their settings in brackets.")],
     slope: Annotated[float, typer.Option(min=0.0, max=1000.0, help="Logits rise from -SLOPE to SLOPE.")] = 3.0,
-    keys: Annotated[int, typer.Option(min=2, max=4096, help="How many keys there are.")] = 25,
+    keys: Annotated[int, typer.Option(min=2, max=4096, help="Number of keys.")] = 25,
     title: Title = None,
     out: Out = None,
 ) -> None:
-    """Draw the weights that normalizers make of logits that rise evenly."""
+    """Draw the weights that normalizers give to evenly rising logits."""
     pictures = _load()
     from regard.attention.normalizer import NORMALIZERS
 
@@ -103,11 +104,9 @@ def normalizer(
 )
 def weights(
     file: Annotated[Path, typer.Argument(help="A matrix: .json or .safetensors.")],
-    rows: Annotated[
-        str | None, typer.Option(help="The tokens that look, with blanks between.", show_default=False)
-    ] = None,
+    rows: Annotated[str | None, typer.Option(help="The query tokens, separated by spaces.", show_default=False)] = None,
     columns: Annotated[
-        str | None, typer.Option(help="The tokens that are looked at, with blanks between.", show_default=False)
+        str | None, typer.Option(help="The key tokens, separated by spaces.", show_default=False)
     ] = None,
     name: Annotated[str | None, typer.Option(help="Which tensor of a .safetensors.", show_default=False)] = None,
     index: Annotated[
@@ -136,7 +135,7 @@ def weights(
     )
 )
 def gallery(
-    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Where to write.")] = Path(),
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="The folder to write to.")] = Path(),
 ) -> None:
     """Draw all masks, positions and normalizers on one sheet."""
     pictures = _load()

@@ -1,4 +1,4 @@
-"""regard evaluate: how good a model is on a test set."""
+"""regard evaluate: the scores of a model on a test set."""
 
 from contextlib import ExitStack
 from pathlib import Path
@@ -38,8 +38,10 @@ def evaluate(
     tokenize: Annotated[
         str | None, typer.Option(help="sacrebleu's tokenizer for BLEU; none for tokenized text.")
     ] = None,
-    lowercase: Annotated[bool, typer.Option(help="Compare without regard to case.")] = False,
-    samples: Annotated[int, typer.Option(min=0, help="Resamplings for the confidence interval; 0 for none.")] = 1000,
+    lowercase: Annotated[bool, typer.Option(help="Ignore case.")] = False,
+    samples: Annotated[
+        int, typer.Option(min=0, help="Bootstrap resamplings for the confidence interval; 0: none.")
+    ] = 1000,
     out: Annotated[Path | None, typer.Option(help="Also write the translations to this file.")] = None,
     precision: PrecisionOption = "float32",
     shortlist: ShortlistOption = False,
@@ -47,7 +49,7 @@ def evaluate(
     device: DeviceOption = "cpu",
     threads: ThreadsOption = None,
 ) -> None:
-    """Print BLEU, chrF, TER, exact match and perplexity on a test set, with sacrebleu's signatures."""
+    """Print the scores on a test set: BLEU, chrF and TER with sacrebleu's signatures, exact match, perplexity."""
     use_threads(threads)
     from regard.base.errors import RegardError, UsageError
     from regard.loading import load_task

@@ -1,4 +1,4 @@
-"""regard export: a model for other programs to run."""
+"""regard export: write a model for CTranslate2 or ONNX."""
 
 from pathlib import Path
 from typing import Annotated
@@ -22,14 +22,14 @@ PROGRAMS = ("ctranslate2", "onnx")
 )
 def export(
     model: Annotated[Path, typer.Argument(help="A model file or run folder.")],
-    to: Annotated[str, typer.Option(help="The program that shall run it: ctranslate2 or onnx.")],
+    to: Annotated[str, typer.Option(help="The format: ctranslate2 or onnx.")],
     out: Annotated[Path, typer.Option(help="The folder to write.")],
     quantize: Annotated[
-        str | None, typer.Option(help="How CTranslate2 keeps the weights: float32, int8, int16, float16 …")
+        str | None, typer.Option(help="Quantization of the weights: float32, int8, int16, float16 …")
     ] = None,
-    force: Annotated[bool, typer.Option(help="Replace an export that is there.")] = False,
+    force: Annotated[bool, typer.Option(help="Replace an existing export.")] = False,
 ) -> None:
-    """Write a model as a folder that another program runs, with all that it needs to do so."""
+    """Export a model to a folder that another program can run, with its tokenizers and settings."""
     from regard.base.errors import UsageError, check_one_of
 
     check_one_of("export", PROGRAMS, to=to)

@@ -1,4 +1,4 @@
-"""regard generate: a language model goes on with a text."""
+"""regard generate: continue texts with a language model."""
 
 from pathlib import Path
 from typing import Annotated
@@ -19,12 +19,12 @@ app = typer.Typer(add_completion=False)
 )
 def generate(
     model: Annotated[Path, typer.Argument(help="A model file or run folder of a language model.")],
-    prompts: Annotated[list[str], typer.Argument(help="How the texts begin.")],
+    prompts: Annotated[list[str], typer.Argument(help="The prompts: how the texts begin.")],
     strategy: StrategyOption = None,
     device: DeviceOption = "cpu",
     threads: ThreadsOption = None,
 ) -> None:
-    """Continue each prompt and print the whole text."""
+    """Continue each prompt with a language model and print the whole text."""
     use_threads(threads)
     from regard.base.errors import UsageError
     from regard.decoding.generator import Generator

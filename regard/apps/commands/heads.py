@@ -1,4 +1,4 @@
-"""regard heads: choose the heads that align, and keep the choice in the model file."""
+"""regard heads: choose the attention heads that align words, and store the choice in the model file."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -25,17 +25,17 @@ def heads(
     model: Annotated[Path, typer.Argument(help="A model file or run folder; the choice is written into it.")],
     files: Annotated[list[Path], typer.Argument(help="Source and target, or one file of pairs.")],
     reverse: ReverseOption = None,
-    gold: Annotated[Path | None, typer.Option(help="Right links, which then decide.")] = None,
-    pairs: Annotated[int, typer.Option(min=1, help="How many pairs to try the heads on, at most.")] = 1000,
-    shown: Annotated[int, typer.Option(min=1, help="How many of the best to print.")] = 10,
+    gold: Annotated[Path | None, typer.Option(help="Gold links, which then decide.")] = None,
+    pairs: Annotated[int, typer.Option(min=1, help="The most pairs to rank the heads on.")] = 1000,
+    shown: Annotated[int, typer.Option(min=1, help="How many of the best heads to print.")] = 10,
     out: Annotated[Path | None, typer.Option(help="Draw all scores; .png or .svg.")] = None,
     device: DeviceOption = "cpu",
     threads: ThreadsOption = None,
 ) -> None:
-    """Rank the heads of a model by how well they show which words belong together, and keep the best.
+    """Rank the attention heads of a model by how well they align words, and store the best.
 
-    What decides: right links if there are any, else agreement with a model that translates the other way, else
-    agreement with words that occur together.
+    The score is the agreement with gold links if given, else with a model that translates the other way, else with
+    words that occur together.
     """
     use_threads(threads)
     from regard.alignment.direction import check_direction
@@ -47,7 +47,7 @@ def heads(
     from regard.runs.folder import model_file
 
     if gold is not None and reverse is not None:
-        raise UsageError("heads: give --gold or --reverse, not both; right links decide better")
+        raise UsageError("heads: give --gold or --reverse, not both; gold links decide better")
     if out is not None:
         _check_picture(out)
     sources, targets = read_pairs(files, "heads")

@@ -1,4 +1,4 @@
-"""regard init: looks at the data and writes the settings of a run."""
+"""regard init: look at the data and write the settings of a run."""
 
 import tomllib
 from pathlib import Path
@@ -21,16 +21,16 @@ app = typer.Typer(add_completion=False)
 )
 def init(
     files: Annotated[list[Path], typer.Argument(help="Source and target, or one file: .tsv, .jsonl, plain text; .gz.")],
-    dev: Annotated[
-        list[Path], typer.Option("--dev", help="The same for validation: text that is not trained on.")
-    ] = [],  # noqa: B006
-    name: Annotated[str | None, typer.Option(help="Of the run; from the languages unless set.")] = None,
-    model: Annotated[str | None, typer.Option(help="transformer, seq2seq, gpt, rnn_lm; chosen by the data.")] = None,
-    preset: Annotated[str | None, typer.Option(help="Named sizes of the model, such as tiny or base.")] = None,
+    dev: Annotated[list[Path], typer.Option("--dev", help="The validation set: text that is not trained on.")] = [],  # noqa: B006
+    name: Annotated[str | None, typer.Option(help="Name of the run; by default from the languages.")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="transformer, seq2seq, gpt, rnn_lm; by default by the data.")
+    ] = None,
+    preset: Annotated[str | None, typer.Option(help="A named size of the model, such as tiny or base.")] = None,
     out: Annotated[Path, typer.Option(help="The file to write.")] = Path("run.toml"),
-    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
-    """Look at the files, choose settings that suit them, and write them to run.toml."""
+    """Choose settings that suit the given files, and write them to run.toml."""
     from regard.base.errors import UsageError
     from regard.base.files import write_text
     from regard.tasks.run import run_of
@@ -46,7 +46,7 @@ def init(
     if len(advices) != 1:
         fitting = [task for task, advice in asked.items() if advice is not None] or TASKS.names
         raise UsageError(f"init: the files do not tell what they are for; tasks are: {', '.join(fitting)}")
-    run_of(tomllib.loads(advices[0].text), "run")  # what is wrong is said before a file is written
+    run_of(tomllib.loads(advices[0].text), "run")  # checks the settings before the file is written
     write_text(out, advices[0].text)
     for reason in advices[0].reasons:
         typer.echo(reason)

@@ -1,4 +1,4 @@
-"""regard inspect: how one translation came to be, as a page to open and pictures to show."""
+"""regard inspect: explain one translation, as an offline page and pictures."""
 
 from pathlib import Path
 from types import ModuleType
@@ -32,20 +32,22 @@ app = typer.Typer(add_completion=False)
 )
 def inspect(
     model: Annotated[Path, typer.Argument(help="A model file or run folder.")],
-    text: Annotated[str, typer.Argument(help="What to translate.")],
-    target: Annotated[str | None, typer.Option(help="A translation to look into instead of the model's own.")] = None,
-    prefix: Annotated[str, typer.Option(help="What the translation starts with.")] = "",
+    text: Annotated[str, typer.Argument(help="The text to translate.")],
+    target: Annotated[
+        str | None, typer.Option(help="A given translation to explain instead of the model's own.")
+    ] = None,
+    prefix: Annotated[str, typer.Option(help="A prefix that the translation starts with.")] = "",
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="PLACE", help="A file that ends in .html, or a folder.")
     ] = Path("inspect.html"),
-    png: Annotated[bool, typer.Option("--png", help="Draw a heat map of each layer as PNG, too.")] = False,
-    svg: Annotated[bool, typer.Option("--svg", help="The same as SVG.")] = False,
+    png: Annotated[bool, typer.Option("--png", help="Also draw a heat map of each layer as PNG.")] = False,
+    svg: Annotated[bool, typer.Option("--svg", help="Also draw a heat map of each layer as SVG.")] = False,
     beam: BeamOption = None,
     strategy: StrategyOption = None,
     device: DeviceOption = "cpu",
     threads: ThreadsOption = None,
 ) -> None:
-    """Write a page that shows which words made which, and how: links, attention, alternatives, the beam's path.
+    """Write a page that explains a translation: word links, attention weights, alternatives, the beam's path.
 
     The page is one file that opens offline, in any browser.
     """
@@ -72,7 +74,7 @@ def inspect(
 
 
 def _place(out: Path) -> Path:
-    """The file of the page; its folder is there afterwards."""
+    """The file of the page; its folder is made if missing."""
     page = out if out.suffix.lower() in (".html", ".htm") and not out.is_dir() else out / "inspect.html"
     if page.parent.exists() and not page.parent.is_dir():
         raise UsageError(f"{page.parent}: is a file; give the name of a folder, or of a file that ends in .html")

@@ -1,4 +1,4 @@
-"""regard score: how likely given translations are."""
+"""regard score: the log-probabilities of given translations."""
 
 from pathlib import Path
 from typing import Annotated
@@ -19,12 +19,12 @@ app = typer.Typer(add_completion=False)
 def score(
     model: Annotated[Path, typer.Argument(help="A model file or run folder.")],
     files: Annotated[list[Path], typer.Argument(help="Source and target, or one file of pairs.")],
-    per_token: Annotated[bool, typer.Option("--per-token", help="Each subword's log-probability too.")] = False,
+    per_token: Annotated[bool, typer.Option("--per-token", help="Also print each subword's log-probability.")] = False,
     engine: EngineOption = "torch",
     device: DeviceOption = "cpu",
     threads: ThreadsOption = None,
 ) -> None:
-    """Print the log-probability of each target given its source, one line a pair."""
+    """Print the log-probability of each target given its source, one line per pair."""
     use_threads(threads)
     from regard.base.errors import UsageError
     from regard.data.corpus import open_corpus

@@ -1,4 +1,4 @@
-"""regard serve: models behind HTTP, with a page to look at them."""
+"""regard serve: an HTTP server for translation models, with a web page."""
 
 import os
 from ipaddress import ip_address
@@ -23,27 +23,27 @@ app = typer.Typer(add_completion=False)
 )
 def serve(
     models: Annotated[list[str], typer.Argument(help="Model files or run folders, as PATH or SOURCE-TARGET=PATH.")],
-    host: Annotated[str, typer.Option(help="Where to listen; 0.0.0.0 is everywhere.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="0 takes a free one.")] = 8000,
-    api_keys: Annotated[Path | None, typer.Option(help="A file of API keys, one a line; others get 403.")] = None,
-    rate: Annotated[int, typer.Option(min=0, help="Requests a minute of one client; 0 is any number.")] = 0,
-    cors: Annotated[list[str] | None, typer.Option(help="Another site whose pages may ask; repeatable.")] = None,
-    host_name: Annotated[list[str] | None, typer.Option(help="Another name of the server; repeatable.")] = None,
-    proxy: Annotated[list[str] | None, typer.Option(help="A proxy that says who asks; repeatable.")] = None,
-    characters: Annotated[int, typer.Option(min=1, help="Most characters of a request.")] = 10_000,
-    texts: Annotated[int, typer.Option(min=1, help="Most texts of a request.")] = 128,
-    queue: Annotated[int, typer.Option(min=1, help="Most requests that wait.")] = 256,
-    seconds: Annotated[float, typer.Option(min=0.1, help="Longest time to an answer.")] = 30.0,
-    window: Annotated[float, typer.Option(min=0, max=1000, help="Milliseconds to wait for company.")] = 5.0,
-    batch: Annotated[int, typer.Option(min=1, help="Most texts translated at once.")] = 64,
+    host: Annotated[str, typer.Option(help="The address to listen on; 0.0.0.0 is all.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes a free one.")] = 8000,
+    api_keys: Annotated[Path | None, typer.Option(help="A file of API keys, one per line; others get 403.")] = None,
+    rate: Annotated[int, typer.Option(min=0, help="Rate limit: requests a minute per client; 0: none.")] = 0,
+    cors: Annotated[list[str] | None, typer.Option(help="Another origin whose pages are allowed; repeatable.")] = None,
+    host_name: Annotated[list[str] | None, typer.Option(help="Another host name of the server; repeatable.")] = None,
+    proxy: Annotated[list[str] | None, typer.Option(help="A trusted proxy's address; repeatable.")] = None,
+    characters: Annotated[int, typer.Option(min=1, help="Maximum characters per request.")] = 10_000,
+    texts: Annotated[int, typer.Option(min=1, help="Maximum texts per request.")] = 128,
+    queue: Annotated[int, typer.Option(min=1, help="Maximum requests in the queue.")] = 256,
+    seconds: Annotated[float, typer.Option(min=0.1, help="Timeout of a request.")] = 30.0,
+    window: Annotated[float, typer.Option(min=0, max=1000, help="Milliseconds to wait for a fuller batch.")] = 5.0,
+    batch: Annotated[int, typer.Option(min=1, help="Maximum texts in a batch.")] = 64,
     engine: EngineOption = "torch",
     precision: PrecisionOption = "float32",
     shortlist: ShortlistOption = False,
     device: DeviceOption = "cpu",
     threads: ThreadsOption = None,
 ) -> None:
-    """Serve translation models over HTTP, in the way of LibreTranslate, with a page at /."""
-    # Threads that wait for one another let others have their core: the server's own loop needs one now and then.
+    """Serve translation models over HTTP, with LibreTranslate's API and a page at /."""
+    # Waiting OpenMP threads give up their core, which the server's event loop needs now and then.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     _check_installed()
     from regard.apps.server.app import make_app

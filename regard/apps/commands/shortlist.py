@@ -1,4 +1,4 @@
-"""regard shortlist: find the likely translations of each token, and keep them in the model file."""
+"""regard shortlist: learn the likely translations of each token, and store them in the model file."""
 
 from pathlib import Path
 from typing import Annotated
@@ -20,11 +20,11 @@ app = typer.Typer(add_completion=False)
 def shortlist(
     model: Annotated[Path, typer.Argument(help="A model file or run folder; the list is written into it.")],
     files: Annotated[list[Path], typer.Argument(help="Source and target, or one file of pairs; the training data.")],
-    top: Annotated[int, typer.Option(min=1, help="How many translations of each token.")] = 10,
-    frequent: Annotated[int, typer.Option(min=0, help="How many frequent tokens are always scored.")] = 1500,
-    lines: Annotated[int, typer.Option(min=1, help="How many pairs to learn from, at most.")] = 300_000,
+    top: Annotated[int, typer.Option(min=1, help="Number of translations per token.")] = 10,
+    frequent: Annotated[int, typer.Option(min=0, help="Number of frequent tokens that are always scored.")] = 1500,
+    lines: Annotated[int, typer.Option(min=1, help="The most pairs to learn from.")] = 300_000,
 ) -> None:
-    """Learn which tokens may translate which, so that `regard translate --shortlist` scores those alone.
+    """Learn which tokens may translate which, so that `regard translate --shortlist` scores only those.
 
     Translations may differ in a word here and there; measure both with regard evaluate before you rely on it.
     """

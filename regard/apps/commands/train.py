@@ -1,4 +1,4 @@
-"""regard train: from data files to a model."""
+"""regard train: train a model from a run file, or resume its training."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -8,11 +8,11 @@ import typer
 from regard.apps.options import DeviceOption, ThreadsOption, examples, use_threads
 
 app = typer.Typer(add_completion=False)
-RunsOption = Annotated[Path, typer.Option("--runs", help="Where the folders of runs are.")]
+RunsOption = Annotated[Path, typer.Option("--runs", help="The folder that holds the run folders.")]
 DataOption = Annotated[
-    Path | None, typer.Option("--data", help="Where data files are; beside the run file unless set.")
+    Path | None, typer.Option("--data", help="The folder of the data files; by default the run file's.")
 ]
-SetOption = Annotated[list[str], typer.Option("--set", help="Change one setting, such as model.width=256.")]
+SetOption = Annotated[list[str], typer.Option("--set", help="Override a setting, such as model.width=256.")]
 
 
 @app.command(
@@ -27,11 +27,11 @@ def train(
     changes: SetOption = [],  # noqa: B006 - typer takes a list for an option that may come often
     runs: RunsOption = Path("runs"),
     data: DataOption = None,
-    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Also write what TensorBoard shows.")] = False,
+    tensorboard: Annotated[bool, typer.Option("--tensorboard", help="Also write TensorBoard logs.")] = False,
     device: DeviceOption = "cpu",
     threads: ThreadsOption = None,
 ) -> None:
-    """Train the model that a run file describes. Interrupt it as you like: the same command goes on."""
+    """Train the model that a run file describes. The same command resumes an interrupted training."""
     use_threads(threads)
     from regard.tasks.run import read_run
 
@@ -43,7 +43,7 @@ def train(
 
 
 def run_training(settings: Any, folder: Path, data: Path, device: str = "cpu", tensorboard: bool = False) -> Any:
-    """Train to the end in the folder of a run, with a bar to watch; curves and model are there afterwards."""
+    """Train to the end in the folder of a run, with a progress bar; writes the model and its learning curves."""
     from regard.apps.display import Watch
     from regard.runs.folder import RunFolder
     from regard.tasks.start import train_run
@@ -62,5 +62,5 @@ def _draw_curves(place: Any, watch: Any) -> None:
 
     try:
         draw_curves(place.log, place.curves)
-    except RegardError as error:  # without matplotlib, say; the model is there all the same
+    except RegardError as error:  # such as no matplotlib; the model is written all the same
         watch.note(str(error))

@@ -1,4 +1,4 @@
-"""regard translate: lines in, translations out."""
+"""regard translate: translate lines from standard input to standard output."""
 
 import json
 import sys
@@ -42,29 +42,31 @@ app = typer.Typer(add_completion=False)
     )
 )
 def translate(
-    models: Annotated[list[Path], typer.Argument(help="Model files or run folders; several work together.")],
+    models: Annotated[list[Path], typer.Argument(help="Model files or run folders; several form an ensemble.")],
     beam: BeamOption = None,
     strategy: StrategyOption = None,
-    n_best: Annotated[int | None, typer.Option(min=1, help="How many translations of each line.")] = None,
-    length_penalty: Annotated[float | None, typer.Option(help="Above 1 longer ones win, below 1 shorter ones.")] = None,
-    min_length: Annotated[int | None, typer.Option(min=0, help="Shortest output, in subwords.")] = None,
-    max_length: Annotated[int | None, typer.Option(min=1, help="Longest output, in subwords.")] = None,
-    no_repeat_ngram: Annotated[int | None, typer.Option(min=0, help="No run of so many subwords twice.")] = None,
-    prefix: Annotated[str | None, typer.Option(help="What every translation starts with.")] = None,
-    alignments: Annotated[
-        bool, typer.Option("--alignments", help="Also which words belong together, source - target.")
-    ] = False,
+    n_best: Annotated[int | None, typer.Option(min=1, help="Number of translations per line.")] = None,
+    length_penalty: Annotated[
+        float | None, typer.Option(help="Length penalty: above 1 favors longer outputs, below 1 shorter.")
+    ] = None,
+    min_length: Annotated[int | None, typer.Option(min=0, help="Minimum output length, in subwords.")] = None,
+    max_length: Annotated[int | None, typer.Option(min=1, help="Maximum output length, in subwords.")] = None,
+    no_repeat_ngram: Annotated[
+        int | None, typer.Option(min=0, help="Never repeat an n-gram of this many subwords.")
+    ] = None,
+    prefix: Annotated[str | None, typer.Option(help="A prefix that every translation starts with.")] = None,
+    alignments: Annotated[bool, typer.Option("--alignments", help="Also print word links, source-target.")] = False,
     markup: MarkupOption = None,
     keep: KeepOption = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line, with scores.")] = False,
-    batch: Annotated[int, typer.Option(min=1, help="Lines taken together when input is fast.")] = 1024,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line, with scores.")] = False,
+    batch: Annotated[int, typer.Option(min=1, help="Maximum lines translated together.")] = 1024,
     precision: PrecisionOption = "float32",
     shortlist: ShortlistOption = False,
     engine: EngineOption = "torch",
     device: DeviceOption = "cpu",
     threads: ThreadsOption = None,
 ) -> None:
-    """Translate lines from standard input to standard output, in order, as they come."""
+    """Translate lines from standard input to standard output, in order, as they arrive."""
     use_threads(threads)
     from regard.base.allocator import keep_memory
     from regard.base.errors import UsageError

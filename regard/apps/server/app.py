@@ -1,4 +1,4 @@
-"""The application, put together: calls, page, their OpenAPI description, and the guard around them."""
+"""The ASGI application: routes, page, OpenAPI description, and the guard around them."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -38,7 +38,7 @@ _WHY = {
 
 
 class Operation(NamedTuple):
-    """A call at its address; the annotations of the function say what it takes and gives."""
+    """An endpoint: its route and function, whose annotations give request and response."""
 
     method: str
     path: str
@@ -46,22 +46,22 @@ class Operation(NamedTuple):
 
     @property
     def takes(self) -> Any:
-        """The message in its body, or None."""
+        """The type of the request body, or None."""
         return get_type_hints(self.run, include_extras=True).get("call")
 
     @property
     def gives(self) -> Any:
-        """The message that it answers with, or NoReturn where it always refuses."""
+        """The type of the response, or NoReturn if it always refuses."""
         return get_type_hints(self.run, include_extras=True)["return"]
 
 
 def make_app(service: Service, sites: Sites | None = None) -> Starlette:
-    """The application of a service, for those who may ask; for this machine alone unless told otherwise."""
+    """The application of a service, for the given hosts and origins; by default for this machine alone."""
     sites = sites or Sites()
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
-        # Texts with markup wait for the models in threads; Python's own few would keep the others' work small.
+        # Texts with markup wait for the models in threads; Python's default pool is so small that batches stay small.
         asyncio.get_running_loop().set_default_executor(ThreadPoolExecutor(service.limits.queue))
         yield
         service.batcher.close()
@@ -137,7 +137,7 @@ def _file(found: File | None) -> Response:
 
 
 def describe(operations: Sequence[Operation], engines: Engines) -> dict[str, Any]:
-    """The description of all calls, with the languages that are served."""
+    """The OpenAPI description of all calls, with the served languages."""
     named = [kind for one in operations for kind in (one.takes, one.gives) if kind not in (None, NoReturn)]
     kinds = list(dict.fromkeys([*named, ErrorAnswer]))
     found, components = msgspec.json.schema_components(kinds, ref_template=_PLACE + "{name}")
@@ -170,7 +170,7 @@ def _content(description: str, schema: Any, forms: Sequence[str] = _FORMS[:1]) -
 
 
 def as_page(description: dict[str, Any]) -> str:
-    """The description as HTML that needs nothing else."""
+    """The OpenAPI description as a self-contained HTML page."""
     rows = [
         f"<tr><td><code>{method.upper()} {escape(path)}</code></td><td>{escape(call['summary'])}</td>"
         f"<td>{_fields(description, call)}</td></tr>"

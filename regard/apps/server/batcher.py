@@ -1,8 +1,8 @@
-"""Requests of many clients, worked on together.
+"""Dynamic batching: requests of many clients are computed together.
 
-The first request that waits opens a short window; what comes within it, or until a batch is full, is worked on at once.
-The requests take turns: each gives one item to the batch, then each another, so that a long text does not hold up the
-short ones. One thread works, since a batch keeps the processors busy by itself.
+The first waiting request opens a short window; requests that arrive within it, or until a batch is full, are computed
+together. Requests take turns (round robin): each adds one item to the batch, then each another, so that a long text
+does not delay short ones. There is one worker thread, since a batch keeps all cores busy by itself.
 """
 
 import threading
@@ -20,18 +20,18 @@ from regard.apps.server.metrics import Metrics
 
 @runtime_checkable
 class Work(Protocol):
-    """What is done with items; equal works are done together. Hashable, as a frozen dataclass is."""
+    """What to compute for items; items of equal works share a batch. Hashable, as a frozen dataclass is."""
 
     def run(self, items: list[Any]) -> Sequence[Any]:
-        """What comes of each item."""
+        """The result of each item."""
 
     def cost(self, item: Any) -> int:
-        """About how much there is to do for an item, in characters."""
+        """The approximate cost of an item, in characters."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class BatchWindow:
-    """How a batch is put together."""
+    """The limits of a batch."""
 
     seconds: float = 0.005
     items: int = 64
@@ -51,10 +51,10 @@ _Batch = list[tuple[_Request, int]]
 
 
 class Batcher:
-    """A queue of at most `limit` requests, and the thread that works on them.
+    """A queue of at most `limit` requests, and the worker thread.
 
-    `clients` says how many are connected: when as many requests wait, nobody else can come, and the window closes.
-    `prepare` is called in the thread before it works.
+    `clients` gives the number of connected clients: if every one is already waiting, the batch starts at once.
+    `prepare` is called in the worker thread before it starts.
     """
 
     def __init__(
@@ -75,16 +75,16 @@ class Batcher:
 
     @property
     def waiting(self) -> int:
-        """How many requests wait."""
+        """The number of waiting requests."""
         return len(self._waiting)
 
     @property
     def alive(self) -> bool:
-        """Whether requests are worked on."""
+        """Whether the worker thread is running."""
         return self._thread.is_alive() and not self._closed
 
     def submit(self, work: Work, items: Sequence[Any]) -> "Future[list[Any]]":
-        """What comes of each item, later; a future that is canceled leaves the queue. Refused where it is full."""
+        """A future of the items' results; canceling it removes the request. A full queue refuses."""
         future: Future[list[Any]] = Future()
         if not items:
             future.set_result([])
@@ -102,7 +102,7 @@ class Batcher:
         return future
 
     def close(self) -> None:
-        """Take nothing more, finish what waits, and end the thread."""
+        """Accept nothing more, finish what is queued, and end the thread."""
         with self._changed:
             self._closed = True
             self._changed.notify()
@@ -127,7 +127,7 @@ class Batcher:
                 self._work_on(batch)
 
     def _gather(self) -> None:
-        """Wait for company, as long as the window is open and somebody may still come."""
+        """Wait for more requests while the window is open and some client is not yet waiting."""
         until = time.monotonic() + self._window.seconds
         while (left := until - time.monotonic()) > 0 and not self._closed:
             if len(self._waiting) >= min(self._window.items, self.clients()):
@@ -172,12 +172,12 @@ def _run(batch: _Batch) -> None:
     for (request, at), result in zip(batch, done, strict=True):
         request.results[at] = result
         if len(request.results) == len(request.items):
-            with suppress(InvalidStateError):  # its client has gone
+            with suppress(InvalidStateError):  # its client has disconnected
                 request.future.set_result([request.results[number] for number in range(len(request.items))])
 
 
 def _blame(batch: _Batch, error: Exception) -> None:
-    """A batch failed: try its requests one by one, so that only the guilty hear of it."""
+    """After a batch failed, run its requests one by one, so that only the failing ones get the error."""
     alone = list(dict.fromkeys(request for request, _ in batch))
     for request in alone:
         try:

@@ -1,4 +1,4 @@
-"""The calls: those of LibreTranslate in its own forms, so that its clients work unchanged, and two that look inside."""
+"""The API calls: LibreTranslate's, so that its clients work unchanged, and two for alignments and explanations."""
 
 import asyncio
 from collections.abc import Sequence
@@ -28,11 +28,11 @@ from regard.data.subwords.tokenizer import words
 FORMATS = ("text", "html")
 MOST_ALTERNATIVES = 32
 _PATIENCE = 500
-"""milliseconds that LibreTranslate's page waits after a key is pressed"""
+"""milliseconds that LibreTranslate's page waits after a key press"""
 
 
 class Calls:
-    """The calls of a service, each from what is asked to what is answered."""
+    """The API calls of a service, each from a request to a response."""
 
     def __init__(self, service: Service) -> None:
         self._service, self._engines = service, service.engines
@@ -60,7 +60,7 @@ class Calls:
         )
 
     async def detect(self, call: DetectCall) -> list[DetectedLanguage]:
-        """Say which language a text is in, among those that the models read."""
+        """Detect the language of a text, among those that the models read."""
         self._service.check_size([call.q])
         if not call.q.strip():
             raise Refusal(400, "Invalid request: missing q parameter")
@@ -72,7 +72,7 @@ class Calls:
         return self._engines.languages()
 
     async def settings(self) -> dict[str, Any]:
-        """Say what a page needs to know of the server."""
+        """Give the server's settings, as LibreTranslate's page needs them."""
         first, keys = self._engines.all[0], bool(self._service.keys)
         sides = (("source", first.source), ("target", first.target))
         return {
@@ -91,7 +91,7 @@ class Calls:
         raise Refusal(400, "Files are not translated on this server; send their text to /translate", close=True)
 
     async def align(self, call: AlignCall) -> LinkedWords | list[LinkedWords]:
-        """Link the words of texts and given translations."""
+        """Align the words of texts and given translations."""
         sources, targets = _list(call.q), _list(call.translation)
         if isinstance(call.q, list) != isinstance(call.translation, list) or len(sources) != len(targets):
             raise Refusal(400, f"Invalid request: {len(sources)} texts in q, but {len(targets)} in translation")
@@ -109,14 +109,14 @@ class Calls:
         return found if isinstance(call.q, list) else found[0]
 
     async def explain(self, call: ExplainCall) -> Explained:
-        """Translate a text and tell everything that led to the translation."""
+        """Translate a text and explain the translation."""
         self._service.check_size([call.q, call.prefix or ""], self._service.limits.explained)
         engine = await self._engine([call.q], call.source, call.target)
         [found] = await self._service.ask(Explaining(engine), [Question(call.q, call.prefix or "")])
         return found
 
     async def health(self) -> Health:
-        """Say whether the server works, and how much waits."""
+        """Health check: whether the server works, and the length of its queue."""
         if not self._service.batcher.alive:
             raise Refusal(503, "The server is shutting down")
         models = [{"source": one.source, "target": one.target} for one in self._engines.all]
@@ -129,7 +129,7 @@ class Calls:
         return engines[0]
 
     async def _detected(self, texts: Sequence[str], target: str) -> tuple[list[Engine], list[DetectedLanguage]]:
-        """For each text the engine whose language it seems to be in, and how sure that is."""
+        """For each text the engine of its detected language, with the confidence."""
         writers = {engine.source: engine for engine in self._engines.writing(target)}
         if not writers:
             raise Refusal(400, unknown("target", target, self._engines.targets, "languages"))
@@ -138,7 +138,7 @@ class Calls:
         return [writers[one["language"]] for one in best], best
 
     async def _confidences(self, texts: Sequence[str], engines: Sequence[Engine]) -> list[dict[str, float]]:
-        """For each text how likely it is in the language of each engine, the likeliest first."""
+        """For each text the confidence of each engine's language, the likeliest first."""
         beginnings = [detection.sample(text) for text in texts]
         asked = [self._service.ask(Translating(engine), beginnings) for engine in engines]
         fits: list[dict[str, float]] = [{} for _ in texts]
@@ -150,7 +150,7 @@ class Calls:
     async def _translated(
         self, texts: Sequence[str], engines: Sequence[Engine], form: str, more: int
     ) -> list[Translated]:
-        """The texts of each engine together, then all in order again."""
+        """Translate the texts of each engine together, and return all in their order."""
         found: dict[int, Translated] = {}
         for engine in dict.fromkeys(engines):
             places = [at for at, own in enumerate(engines) if own is engine]

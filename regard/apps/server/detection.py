@@ -1,9 +1,9 @@
-"""Which language a text is in, among those that the models read.
+"""Language detection among the languages that the models read.
 
-A model is sure of its words when it reads what it was trained to read. So each candidate translates the beginning of
-the text, and what counts is the mean log-probability of the tokens that it writes; a source token that its vocabulary
-does not know counts as a very unlikely one. Beside the candidates stands a stranger, a language that no model reads,
-with a fixed mean, so that a text in none of the languages makes no candidate look sure. The confidences are
+A model gives higher probabilities when it reads the language it was trained on. So each candidate translates the
+beginning of the text, and its fit is the mean log-probability of the tokens that it writes; an unknown source token
+counts as a very unlikely one. An extra candidate, the stranger, stands for all other languages with a fixed mean, so
+that no candidate gets a high confidence for a text in none of the languages. The confidences are
 
     exp(s · fit(language)) / (exp(s · stranger) + Σ exp(s · fit(other)))
 """
@@ -15,7 +15,7 @@ from regard.data.subwords.tokenizer import UNK
 from regard.decoding.translator import Translation, Translator
 
 SAMPLE = 200
-"""characters that are looked at"""
+"""characters of the sample"""
 _SHARPNESS = 6.0
 _STRANGER = -1.0
 _UNKNOWN = -5.0
@@ -30,7 +30,7 @@ def sample(text: str) -> str:
 
 
 def fit(translator: Translator, text: str, translation: Translation) -> float:
-    """How sure a model is of its translation of a text, at most 0."""
+    """The mean log-probability of a model's translation of a text, at most 0."""
     ids = translator.source.encode(text)
     if not ids or not translation.n_best:
         return _UNKNOWN
@@ -40,7 +40,7 @@ def fit(translator: Translator, text: str, translation: Translation) -> float:
 
 
 def confidences(fits: dict[str, float]) -> dict[str, float]:
-    """The share of each language, from 0 to 1, the likeliest first; what is left to 1 is that it is none of them."""
+    """The probability of each language, the likeliest first; the rest to 1 is that it is none of them."""
     shares = {language: exp(_SHARPNESS * value) for language, value in fits.items()}
     total = exp(_SHARPNESS * _STRANGER) + sum(shares.values())
     return {language: share / total for language, share in sorted(shares.items(), key=lambda item: -item[1])}

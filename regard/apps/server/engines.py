@@ -1,4 +1,4 @@
-"""The models that are served, by the languages that they read and write, and what they are asked to do."""
+"""The served models by language pair, and the works that they are asked for."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -28,7 +28,7 @@ _LONGEST_SOURCE = 1_024
 
 @dataclass(frozen=True, eq=False)
 class Engine:
-    """One model: what it reads, what it writes, and the translator that does so."""
+    """One model: its source and target languages, and its translator."""
 
     source: str
     target: str
@@ -36,7 +36,7 @@ class Engine:
     path: str = ""
 
     def strategy(self, n_best: int) -> Strategy:
-        """The model's own search, asked for its best few; as many as its beam holds."""
+        """The model's own search with n-best outputs, at most as many as its beam size."""
         own = self.translator.strategy
         if n_best > 1 and isinstance(own, Beam):
             return replace(own, n_best=min(n_best, own.size))
@@ -47,7 +47,7 @@ class Engine:
 
 
 class Engines:
-    """All engines, each with a direction of its own."""
+    """All engines, one for each direction."""
 
     def __init__(self, engines: Iterable[Engine]) -> None:
         self.all = tuple(engines)
@@ -71,7 +71,7 @@ class Engines:
         return [engine for engine in self.all if engine.target == target]
 
     def readers(self) -> list[Engine]:
-        """One engine for each language that is read."""
+        """One engine for each source language."""
         return list({engine.source: engine for engine in reversed(self.all)}.values())
 
     def languages(self) -> list[ServedLanguage]:
@@ -104,7 +104,7 @@ def _load(model: str, device: str, **settings: Any) -> Engine:
 
 
 def languages_of(path: str | Path) -> tuple[str, str]:
-    """What a model reads and writes: as its settings say, or its name (`en-de`), or just `source` and `target`."""
+    """The languages of a model: by its settings, or its name (`en-de`), or just `source` and `target`."""
     exported = (Path(path) / MANIFEST).is_file()
     config = read_manifest(path, "ctranslate2").config if exported else load_artifact(model_file(path)).config
     data = config.get("data") or {}
@@ -118,7 +118,7 @@ def languages_of(path: str | Path) -> tuple[str, str]:
 
 @dataclass(frozen=True)
 class Translating(Work):
-    """Texts to their translations."""
+    """Translate texts."""
 
     engine: Engine
     n_best: int = 1
@@ -134,7 +134,7 @@ class Translating(Work):
 
 @dataclass(frozen=True)
 class Aligning(Work):
-    """Texts and given translations to the words that belong together."""
+    """Align words of texts and given translations."""
 
     engine: Engine
 
@@ -152,7 +152,7 @@ class Aligning(Work):
 
 
 class Question(NamedTuple):
-    """A text whose translation is to be explained, and how that translation has to start."""
+    """A text whose translation is to be explained, and the prefix of that translation."""
 
     text: str
     prefix: str = ""
@@ -160,7 +160,7 @@ class Question(NamedTuple):
 
 @dataclass(frozen=True)
 class Explaining(Work):
-    """Texts to their translations with everything that led to them."""
+    """Translate texts and explain the translations."""
 
     engine: Engine
 

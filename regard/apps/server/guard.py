@@ -1,8 +1,9 @@
-"""What stands around every call: counting, who may ask from where, how many at once, safe headers, faults as JSON.
+"""Middleware around every call: metrics, host and origin checks, concurrency limit, security headers, errors as JSON.
 
-A browser runs pages of strangers beside the server. One whose name suddenly means this machine (DNS rebinding) would
-count as the server's own page, so requests have to name a host that the server answers to. And any page may send a form
-anywhere, so what costs work is done only for the server's own pages, for those that were allowed, and for programs.
+A browser runs pages of other sites beside the server's. A page whose host name is made to resolve to this machine (DNS
+rebinding) would count as the server's own, so the Host header must be one that the server answers to. And any page may
+send a form anywhere (CSRF), so calls that cost work are served only to the server's own pages, allowed origins, and
+programs.
 """
 
 import logging
@@ -29,13 +30,13 @@ from regard.base.errors import RegardError, UsageError
 log = logging.getLogger("regard.serve")
 _POLICY = b"default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; object-src 'none'"
 _HEADERS = [
-    (b"content-security-policy", _POLICY),  # nothing from elsewhere, no script or style inside a page
+    (b"content-security-policy", _POLICY),  # nothing from other sites, no inline script or style
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"referrer-policy", b"no-referrer"),
     (b"x-content-type-options", b"nosniff"),
     (b"x-frame-options", b"DENY"),
 ]
-_OPEN = ("/health", "/metrics")  # answered however much there is to do
+_OPEN = ("/health", "/metrics")  # answered under any load
 _SENTENCES = {404: "There is no such call; see /docs", 405: "This call does not take this method; see /docs"}
 _ORIGIN = re.compile(r"([a-z][a-z0-9+.-]*)://([a-z0-9_.-]+|\[[0-9a-f:.]+\])(:\d{1,5})?")
 _NAME = re.compile(r"[a-z0-9_.-]+|\*")
@@ -71,7 +72,7 @@ class Sites:
                 raise UsageError(f"--cors {origin}: is no origin{hint}; give {right}")
 
     def check(self, method: str, headers: Headers) -> None:
-        """Refuse a request for a host that is none of ours, or one that costs work and comes from a foreign page."""
+        """Refuse a request for an unknown host, or one that costs work and comes from a page of another site."""
         host = headers.get("host", "")
         if host and not self._is_ours(host):
             shown = host[:_SHOWN]
@@ -99,7 +100,7 @@ class Sites:
             return "." not in name and not self.local
 
     def _may_ask(self, host: str, headers: Headers) -> bool:
-        """Whether a request was made by no page, by one of ours, or by one of a site that was allowed."""
+        """Whether a request comes from a program, from our own page, or from an allowed origin."""
         origin, site = headers.get("origin"), headers.get("sec-fetch-site")
         if site in ("same-origin", "none"):  # browsers say so, and no page can; true behind any proxy
             return True
@@ -110,7 +111,7 @@ class Sites:
 
 @dataclass
 class Guard:
-    """An application around another one; `paths` are what the requests of each endpoint are counted under."""
+    """The middleware; `paths` are the names under which each endpoint's requests are counted."""
 
     app: ASGIApp
     metrics: Metrics
@@ -156,7 +157,7 @@ class Guard:
 
 
 def refusal_of(error: Exception) -> Refusal:
-    """What the client is told; a fault of ours is logged, and its details stay here."""
+    """The error response; an internal error is logged, and its details are not sent."""
     match error:
         case Refusal():
             return error

@@ -1,4 +1,4 @@
-"""Who may ask, how much and how often, so that no client can use up what the others need."""
+"""API keys, rate limits and size limits, so that no client can exhaust the server."""
 
 import asyncio
 import hashlib
@@ -15,26 +15,26 @@ from starlette.requests import Request
 from regard.apps.server.messages import Refusal
 from regard.base.errors import UsageError, check_at_least
 
-_CLIENTS = 10_000  # whose rates are remembered
+_CLIENTS = 10_000  # whose rates are kept
 _GUESSES = 10  # wrong keys a minute
-_DISCARDED = 16  # times the limit of a body: a client that is still sending does not read its answer
+_DISCARDED = 16  # times the body limit, read and discarded: a client that is still sending does not read its answer
 
 
 @dataclass(frozen=True, kw_only=True)
 class Limits:
-    """What one request may ask for, and what all of them together may."""
+    """The limits of one request, and of all together."""
 
     characters: int = 10_000
-    """of all texts of a request, markup counted"""
+    """of all texts of a request, including markup"""
     texts: int = 128
     """in the list of a request"""
     body_bytes: int = 1 << 20
     explained: int = 1_000
-    """characters that are explained at once: what is shown grows with their square"""
+    """characters of a text to explain: the response grows with their square"""
     queue: int = 256
-    """requests that wait for the models"""
+    """requests in the queue of the models"""
     requests: int = 1_024
-    """requests under way, those counted that are still being received"""
+    """requests in progress, including those still being received"""
     bodies: int = 128
     """requests of one client that are still being received; a further one takes the place of the oldest"""
     seconds: float = 30.0
@@ -42,7 +42,7 @@ class Limits:
     body_seconds: float = 10.0
     """from the first byte of a request to its last"""
     rate: int = 0
-    """requests a minute of one client; 0 for any number"""
+    """requests a minute per client; 0: no limit"""
 
     def __post_init__(self) -> None:
         for name in ("characters", "texts", "body_bytes", "explained", "queue", "requests", "bodies"):
@@ -52,7 +52,7 @@ class Limits:
 
 
 class Rates:
-    """At most so many requests a minute of each client: a token bucket, which fills up again steadily."""
+    """Rate limiting by token bucket: at most so many requests a minute per client."""
 
     def __init__(
         self,
@@ -64,7 +64,7 @@ class Rates:
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()
 
     def check(self, client: str) -> float:
-        """How many requests a client has left; where there is none, a refusal that says when the next may come."""
+        """The number of requests a client has left; if none, a refusal that says when to retry."""
         now = self._clock()
         left, since = self._buckets.get(client, (float(self._per_minute), now))
         left = min(self._per_minute, left + (now - since) * self._per_minute / 60)
@@ -74,7 +74,7 @@ class Rates:
         return left
 
     def count(self, client: str) -> None:
-        """One more request of a client, if it has one left."""
+        """Count one request of a client, if it has one left."""
         left = self.check(client)
         if self._per_minute:
             self._buckets[client] = (left - 1, self._clock())
@@ -86,8 +86,8 @@ class Rates:
 class Bodies:
     """The bodies of requests, as they arrive.
 
-    Clients who begin many and finish none must not keep the others out: past its limit, a client's newest body takes
-    the place of its oldest, and past half of all requests, of the oldest of the client that has most.
+    Clients that start many bodies and finish none must not block the others: past its limit, a client's newest body
+    replaces its oldest, and past half of all requests, the oldest of the client that has most.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -95,7 +95,7 @@ class Bodies:
         self._arriving: dict[asyncio.Timeout, str] = {}
 
     async def receive(self, request: Request) -> bytes:
-        """The body of a request: so many bytes, in so much time."""
+        """Receive the body of a request, within the size and time limits."""
         pushed_out = False
         try:
             async with asyncio.timeout(self._limits.body_seconds) as waiting:
@@ -122,9 +122,9 @@ class Bodies:
 
 
 class Keys:
-    """The API keys that open the server; without any, everybody may ask. Only their hashes are kept in memory.
+    """The API keys; without any, everybody may ask. Only their hashes are kept in memory.
 
-    Who gave too many wrong ones has to wait, with a right one too: else it would be found by guessing on.
+    After too many wrong keys a client has to wait, even with a right one, which prevents guessing.
     """
 
     def __init__(self, keys: Iterable[str] = (), clock: Callable[[], float] = time.monotonic) -> None:
@@ -138,7 +138,7 @@ class Keys:
 
     @classmethod
     def read(cls, file: Path) -> "Keys":
-        """The keys of a file, one a line; blank lines and those that start with # are left out."""
+        """The keys of a file, one per line; blank lines and those that start with # are left out."""
         try:
             lines = [line.strip() for line in file.read_text(encoding="utf-8").splitlines()]
         except UnicodeDecodeError as error:
@@ -149,7 +149,7 @@ class Keys:
         return cls(keys)
 
     def check(self, request: Request, api_key: str | None) -> str:
-        """Who asks, for counting; a client without a key that is wanted is refused."""
+        """The client's identity, for counting; requests without a valid API key get 403."""
         if not self._hashes:
             return client_of(request)
         kind, _, bearer = request.headers.get("authorization", "").partition(" ")
@@ -164,7 +164,7 @@ class Keys:
 
 
 def client_of(request: Request) -> str:
-    """The address of a client, for counting; of an IPv6 address the network, which is one client's as a whole."""
+    """The address of a client, for counting; for IPv6 the network prefix, which belongs to one client."""
     host = request.client.host if request.client else ""
     try:
         address = IPv6Address(host)

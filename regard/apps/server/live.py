@@ -1,4 +1,4 @@
-"""The server as a process: its address, its connections, its log, its end."""
+"""The server process: its socket, connections, log and shutdown."""
 
 import asyncio
 import logging
@@ -22,11 +22,11 @@ _BACKLOG = 2_048  # connections that the system holds until they are accepted
 _ACCEPTED = 64  # at once
 _CONNECTIONS = 4_096
 _SPARE_FILES = 256
-_KINDS = 1_000  # of records in the log that are told apart
+_KINDS = 1_000  # kinds of log records that are told apart
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A socket that holds the address; port 0 takes a free one."""
+    """A socket bound to the address; port 0 takes a free one."""
     try:
         [(family, *_, address), *_] = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
     except (OSError, UnicodeError) as error:
@@ -49,9 +49,9 @@ def address_of(host: str, port: int) -> str:
 
 
 class PatientProtocol(H11Protocol):
-    """HTTP connections with time limits for a request's head and for reading an answer, and room for newcomers.
+    """HTTP connections with timeouts for a request's head and for reading the response, and a connection limit.
 
-    Past `most` connections, those that ask nothing are closed: the oldest of the address that has most of them.
+    Past `most` connections, idle ones are closed: the oldest of the address that has most of them.
     """
 
     head_seconds = 10.0
@@ -59,7 +59,7 @@ class PatientProtocol(H11Protocol):
     most = _CONNECTIONS
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """A client has come: the time for its first head begins."""
+        """A client has connected: the timeout of its first head starts."""
         super().connection_made(transport)
         self.since = self.loop.time()
         self._timers: dict[str, asyncio.TimerHandle] = {}
@@ -68,7 +68,7 @@ class PatientProtocol(H11Protocol):
             _make_room(self.connections, self.most)
 
     def data_received(self, data: bytes) -> None:
-        """Some bytes have come, of a head or of a body."""
+        """Bytes have arrived, of a head or of a body."""
         super().data_received(data)
         if self.conn.their_state is not h11.IDLE:
             self._stop("head")
@@ -76,7 +76,7 @@ class PatientProtocol(H11Protocol):
             self._start("head", self.head_seconds, self._give_up)
 
     def pause_writing(self) -> None:
-        """The client does not read its answer."""
+        """The client does not read its response."""
         super().pause_writing()
         self._start("answer", self.answer_seconds, self.transport.abort)
 
@@ -86,13 +86,13 @@ class PatientProtocol(H11Protocol):
         self._stop("answer")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """The client has gone."""
+        """The client has disconnected."""
         self._stop(*self._timers)
         super().connection_lost(exc)
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is asked for."""
+        """Whether no request is in progress."""
         return self.cycle is None or self.cycle.response_complete
 
     def _start(self, what: str, seconds: float, then: Callable[[], None]) -> None:
@@ -121,7 +121,7 @@ def _make_room(connections: Iterable[Any], most: int) -> None:
 
 
 class Server(uvicorn.Server):
-    """A uvicorn that ends with its work done: whoever was accepted is answered."""
+    """A uvicorn server with graceful shutdown: every accepted request is answered."""
 
     def __init__(
         self,
@@ -133,7 +133,7 @@ class Server(uvicorn.Server):
         proxies: Sequence[str] = (),
         ready: Callable[[], object] = bool,
     ) -> None:
-        """`ready` is called once clients are accepted; `proxies` are believed when they say who asks."""
+        """`ready` is called once clients are accepted; `proxies` may name the client's address (X-Forwarded-For)."""
         self._ready = ready
         for proxy in proxies:
             try:
@@ -172,12 +172,12 @@ class Server(uvicorn.Server):
 
     @property
     def clients(self) -> int:
-        """How many are connected."""
+        """The number of connected clients."""
         return len(self.server_state.connections)
 
 
 def affordable_connections() -> int:
-    """How many connections can be open beside the files that are needed; the system's limit is raised if it can be."""
+    """The number of connections that the limit of open files allows; the limit is raised if possible."""
     try:
         import resource
     except ImportError:
@@ -192,7 +192,7 @@ def affordable_connections() -> int:
 
 
 class Rarely(logging.Filter):
-    """Lets so many records of a kind through in a minute, and says how many others there were."""
+    """Limits log records of a kind to so many a minute, and says how many others there were."""
 
     def __init__(self, most: int = 5, clock: Callable[[], float] = time.monotonic) -> None:
         super().__init__()
@@ -215,7 +215,7 @@ class Rarely(logging.Filter):
 
 
 def serve_on(server: Server, held: socket.socket) -> None:
-    """Serve until SIGINT or SIGTERM; floods of requests do not become floods of lines in the log."""
+    """Serve until SIGINT or SIGTERM; the log is rate-limited."""
     rarely = Rarely()
     for name in ("asyncio", "uvicorn.error", "regard.serve"):
         logging.getLogger(name).addFilter(rarely)

@@ -1,4 +1,4 @@
-"""What clients ask and what they are answered: the fields of each call, which are also its OpenAPI description.
+"""Requests and responses: the fields of each call, which are also its OpenAPI description.
 
 A call is read from JSON or from a form. A refusal is told as LibreTranslate does it: {"error": "one sentence"}.
 """
@@ -25,7 +25,7 @@ Key = Annotated[str | None, Meta(description="An API key, where the server asks 
 
 
 class Keyed(Struct, kw_only=True):
-    """What every call may have."""
+    """The fields of every call."""
 
     api_key: Key = None
 
@@ -37,7 +37,7 @@ class TranslateCall(Keyed, kw_only=True):
     source: Source
     target: Code
     format: Annotated[str | None, Meta(description="text, or html to keep the markup")] = None
-    alternatives: Annotated[int | None, Meta(description="How many further translations are welcome")] = None
+    alternatives: Annotated[int | None, Meta(description="How many alternative translations to give")] = None
 
 
 class DetectCall(Keyed, kw_only=True):
@@ -47,7 +47,7 @@ class DetectCall(Keyed, kw_only=True):
 
 
 class AlignCall(Keyed, kw_only=True):
-    """Texts and their translations, whose words are to be linked."""
+    """Texts and their translations, whose words are to be aligned."""
 
     q: TextOrTexts
     translation: Annotated[str | list[str], Meta(description="Its translation, or one for each text")]
@@ -72,7 +72,7 @@ class DetectedLanguage(TypedDict):
 
 
 class Translations(TypedDict):
-    """One translation of each text, as a list where a list was asked for; further ones and languages alike."""
+    """The translation of each text, as a list if q was a list; alternatives and languages likewise."""
 
     translatedText: str | list[str]
     alternatives: NotRequired[list[str | list[str]]]
@@ -88,7 +88,7 @@ class ServedLanguage(TypedDict):
 
 
 class WordLink(TypedDict):
-    """Two words that belong together, by number."""
+    """A link between two words, by number."""
 
     source: int
     target: int
@@ -111,7 +111,7 @@ class WordsOfText(TypedDict):
 
 
 class Explained(TypedDict):
-    """Everything that led to a translation."""
+    """The explanation of a translation."""
 
     source: WordsOfText
     target: WordsOfText
@@ -121,7 +121,7 @@ class Explained(TypedDict):
 
 
 class Health(TypedDict):
-    """Whether the server works, and how much waits."""
+    """Whether the server works, and the length of its queue."""
 
     status: str
     waiting: int
@@ -129,13 +129,13 @@ class Health(TypedDict):
 
 
 class ErrorAnswer(TypedDict):
-    """Why a request is not served."""
+    """The reason of a refusal."""
 
     error: str
 
 
 def answer(content: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
-    """The content as JSON. A lone half of a surrogate pair, which UTF-8 cannot write, becomes U+FFFD."""
+    """The content as JSON. A lone surrogate, which UTF-8 cannot write, becomes U+FFFD."""
     try:
         body = msgspec.json.encode(content)
     except UnicodeEncodeError:
@@ -145,20 +145,20 @@ def answer(content: Any, status: int = 200, headers: Mapping[str, str] | None = 
 
 
 class Refusal(Exception):
-    """A request that is not served. `retry_after` are the seconds after which it may be tried again."""
+    """An error response. `retry_after` is the number of seconds after which to try again."""
 
     def __init__(self, status: int, message: str, *, retry_after: int | None = None, close: bool = False) -> None:
         super().__init__(message)
         self.status, self.message, self.retry_after, self.close = status, message, retry_after, close
 
     def response(self) -> Response:
-        """The refusal as the client gets it; `close` ends the connection, whose rest is not read."""
+        """The HTTP response; `close` ends the connection without reading the rest."""
         headers = {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
         return answer({"error": self.message}, self.status, headers | ({"Connection": "close"} if self.close else {}))
 
 
 async def read_call(request: Request, body: bytes, kind: type[_Call]) -> _Call:
-    """The call that a request with this body makes."""
+    """Parse the call of a request with this body."""
     try:
         media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
         if media == "application/json" or media.endswith("+json"):
@@ -181,7 +181,7 @@ def from_json(body: bytes, kind: type[_Call]) -> _Call:
 
 
 def from_form(fields: list[tuple[str, str]], kind: type[_Call]) -> _Call:
-    """The call in the fields of a form; numbers are written as text there, and an empty field is one left out."""
+    """The call in the fields of a form; numbers are written as text, and an empty field counts as missing."""
     table: dict[str, Any] = {}
     for name, value in fields:
         if name in _LISTS and name in table:
@@ -191,7 +191,7 @@ def from_form(fields: list[tuple[str, str]], kind: type[_Call]) -> _Call:
     try:
         call = msgspec.convert(table, type=kind, strict=False)
         msgspec.json.encode(call)
-    except UnicodeEncodeError as error:  # there are character sets that can write such a half
+    except UnicodeEncodeError as error:  # some character sets can encode a lone surrogate
         raise ValueError("a field has half of a surrogate pair, which is no character") from error
     except msgspec.MsgspecError as error:
         raise ValueError(_sentence(error)) from error
@@ -207,7 +207,7 @@ def _sentence(error: msgspec.MsgspecError) -> str:
 
 
 async def _fields(request: Request, media: str, body: bytes) -> list[tuple[str, str]]:
-    """The fields of the address and of the body."""
+    """The fields of the query string and of the body."""
     fields = _decoded(request.scope["query_string"])
     if media == "multipart/form-data":
         return fields + await _multipart(request, body)

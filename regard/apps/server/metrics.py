@@ -1,4 +1,4 @@
-"""What the server counts, for Prometheus."""
+"""The server's metrics, for Prometheus."""
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
@@ -8,7 +8,7 @@ _SIZES = (1, 2, 4, 8, 16, 32, 64, 128)
 
 
 class Metrics:
-    """The counters of one server."""
+    """The counters and histograms of one server."""
 
     content_type = CONTENT_TYPE_LATEST
 
@@ -27,5 +27,5 @@ class Metrics:
         self.tokens = Counter("regard_tokens", "Subwords written", ["source", "target"], registry=own)
 
     def text(self) -> bytes:
-        """All of them in Prometheus' text format."""
+        """All metrics in Prometheus' text format."""
         return generate_latest(self.registry)

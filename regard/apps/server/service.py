@@ -1,4 +1,4 @@
-"""What the calls have in common: who asks, the wait for the models, and giving up when nobody waits any more."""
+"""What the calls share: client checks, waiting for the models, and cancellation when a client disconnects."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
@@ -41,13 +41,13 @@ class Service:
         return Bodies(self.limits)
 
     async def serve(self, request: Request, kind: type[Asked], run: Callable[[Asked], Awaitable[_Result]]) -> _Result:
-        """What comes of the call of a request, from somebody who may ask."""
+        """The result of a request's call, after its client is checked."""
         call = await read_call(request, await self._bodies.receive(request), kind)
         self._rates.count(self.keys.check(request, call.api_key))
         return await self.while_wanted(request, run(call))
 
     async def while_wanted(self, request: Request, work: Awaitable[_Result]) -> _Result:
-        """What comes of the work, which is canceled when time is up or the client has gone."""
+        """The result of the work, which is canceled on timeout or when the client disconnects."""
         done, gone = asyncio.ensure_future(work), asyncio.ensure_future(_hung_up(request))
         both: set[asyncio.Future[Any]] = {done, gone}
         try:
@@ -64,11 +64,11 @@ class Service:
             gone.cancel()
 
     async def ask(self, work: Work, items: Sequence[Any]) -> list[Any]:
-        """What comes of each item; whoever cancels the wait takes the items out of the queue."""
+        """The results of the items; canceling removes them from the queue."""
         return await asyncio.wrap_future(self.batcher.submit(work, items))
 
     async def in_thread(self, work: Callable[[Ask], _Result]) -> _Result:
-        """What comes of a function that asks the models on its own, as often as it likes."""
+        """The result of a blocking function that asks the models, run in a thread."""
         asked: list[Future[list[Any]]] = []
         over = False
 
@@ -86,7 +86,7 @@ class Service:
                 future.cancel()
 
     def engine(self, source: str, target: str) -> Engine:
-        """The engine of a direction, or a refusal that says which there are."""
+        """The engine of a direction, or a refusal that lists the languages."""
         if found := self.engines.find(source, target):
             return found
         if source not in self.engines.sources:
@@ -95,7 +95,7 @@ class Service:
         raise Refusal(400, unknown("target", target, into, f"languages that {source} is translated into"))
 
     def check_size(self, texts: Sequence[str], most: int | None = None) -> None:
-        """The texts of a call are few and short enough."""
+        """Refuse a call with too many or too long texts."""
         if len(texts) > self.limits.texts:
             raise Refusal(413, f"The list has {len(texts)} texts, but {self.limits.texts} are allowed")
         characters, allowed = sum(map(len, texts)), most or self.limits.characters
@@ -112,17 +112,17 @@ def make_service(
     threads: int | None = None,
     **settings: Any,
 ) -> Service:
-    """Models that are ready to be asked. `threads` is how many processors work on a batch, all of them unless set.
+    """A service with its models loaded. `threads` is the number of CPU threads per batch, by default all cores.
 
     Further settings are those of `regard.load`.
     """
     engines, metrics = load_engines(models, device, threads=threads, **settings), Metrics()
-    count = threads or torch.get_num_threads()  # set by the thread that works: OpenMP keeps the number by thread
+    count = threads or torch.get_num_threads()  # set in the worker thread: OpenMP keeps the number per thread
     batcher = Batcher(metrics, limits.queue, window, lambda: torch.set_num_threads(count))
     return Service(engines, batcher, metrics, limits, keys)
 
 
 async def _hung_up(request: Request) -> None:
-    """Returns when the client has gone; whatever else it sends is let go."""
+    """Return when the client has disconnected; whatever else it sends is discarded."""
     while (await request.receive())["type"] != "http.disconnect":
         pass

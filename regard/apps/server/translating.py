@@ -1,4 +1,4 @@
-"""From texts to their translations: plain ones line by line, HTML with its tags, placeholders kept in both.
+"""Translation of texts: plain text line by line, HTML with its tags, placeholders kept in both.
 
 Each line is translated by itself, long ones in parts; empty lines stay where they are.
 """
@@ -17,13 +17,13 @@ from regard.markup.placeholders import Kept
 
 _ENDS = re.compile(r"(\r?\n)")
 _TOKENS_A_CHARACTER = 5  # at most: four bytes and the mark of a word
-_LONG = 2_000  # characters: from here on, cutting texts up would keep the other clients waiting
+_LONG = 2_000  # characters; splitting longer texts would block the other clients, so it runs in a thread
 _KEPT = Kept()
 
 
 @dataclass(frozen=True)
 class Layout:
-    """A text as the parts that are translated one by one, and how they stand in it."""
+    """A text split into parts that are translated separately, and their layout."""
 
     lines: tuple[tuple[str, ...], ...]
     """the parts of each line"""
@@ -36,13 +36,13 @@ class Layout:
         return [part for line in self.lines for part in line]
 
     def put_together(self, translations: Sequence[Translation], rank: int = 0) -> str:
-        """The text of the parts' translations, the best ones or, where there are such, those of the given rank."""
+        """The text of the parts' translations: those of the given rank, or the best where there are fewer."""
         found = iter([one.n_best[rank].text if rank < len(one.n_best) else one.text for one in translations])
         lines = [segment.join([next(found) for _ in line]) for line in self.lines]
         return "".join(line + end for line, end in zip(lines, (*self.ends, ""), strict=True))
 
     def alternatives(self, translations: Sequence[Translation], count: int) -> list[str]:
-        """At most so many further texts, each different from the best and from one another."""
+        """At most so many alternatives, each different from the best and from one another."""
         texts = [self.put_together(translations, rank) for rank in range(1 + count)]
         return list(dict.fromkeys(texts))[1:]
 
@@ -64,7 +64,7 @@ def _parts(line: str, translator: Translator) -> list[str]:
 
 @dataclass(frozen=True)
 class Translated:
-    """A text's translation, and further ones."""
+    """A text's translation, and its alternatives."""
 
     text: str
     alternatives: Sequence[str] = ()
@@ -90,7 +90,7 @@ async def plain(service: Service, engine: Engine, texts: Sequence[str], alternat
 
 
 async def marked_up(service: Service, engine: Engine, pages: Sequence[str]) -> list[Translated]:
-    """The translations of HTML; its tags stay around the words that they were around."""
+    """The translations of HTML; tags enclose the translations of the words that they enclosed."""
     work = Translating(engine, alignments=engine.translator.aligner is not None)
 
     def translate(ask: Ask) -> list[str]:

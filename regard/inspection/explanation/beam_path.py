@@ -1,4 +1,4 @@
-"""The way of a search, word by word: what it considered at each step, what went on, and what became the output."""
+"""The path of a beam search: the candidates of each step, the hypotheses that went on, and the output."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,28 +9,28 @@ from regard.decoding.trace import DROPPED, Alternative
 
 @dataclass(frozen=True)
 class Branch:
-    """A token that the search considered."""
+    """A candidate token of the search."""
 
     token: int
     parent: int
-    """the number of the hypothesis that it would continue, at this step"""
+    """the hypothesis that it would extend, by number at this step"""
     becomes: int | None
-    """the number of the hypothesis that went on with it, at the next step; None if none did"""
+    """the hypothesis that it became, by number at the next step; None if it was pruned"""
     log_probability: float
     score: float
     """the sum of log-probabilities up to and including it"""
     finished: bool
-    """it was `</s>`, and the hypothesis was put aside as complete"""
+    """it was `</s>`, and the hypothesis is complete"""
     chosen: bool
     """it is part of the output"""
 
 
 Path = tuple[tuple[Branch, ...], ...]
-"""for each step, what was considered, the best first"""
+"""the candidates of each step, the best first"""
 
 
 def beam_path(steps: Sequence[Sequence[Alternative]], output: Sequence[int]) -> Path:
-    """The steps of a trace with the way of the output, whose ids are without `</s>`, marked."""
+    """The steps of a trace with the path to the output marked; `output` has the ids without `</s>`."""
     wanted = [*output, EOS]
     ways = _ways(steps, wanted)
     return tuple(
@@ -39,9 +39,9 @@ def beam_path(steps: Sequence[Sequence[Alternative]], output: Sequence[int]) -> 
 
 
 def _ways(steps: Sequence[Sequence[Alternative]], wanted: Sequence[int]) -> set[tuple[int, int]]:
-    """The step and place of each alternative on the way of the output.
+    """The step and rank of each candidate on the path to the output.
 
-    Several hypotheses can say the same for a while, as rows of a sample do; the way is one that reaches the end.
+    Several hypotheses can share a prefix, as samples do; the path is one that reaches the end.
     """
     reached: dict[int, tuple[tuple[int, int], ...]] = {0: ()}
     if steps:

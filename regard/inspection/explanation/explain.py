@@ -1,4 +1,4 @@
-"""Everything that can be shown of one translation: which words made which, and how it came to be written.
+"""The explanation of one translation: word links, attention weights, alternatives, and the path of the search.
 
 explanation = explain_text(load("runs/en-de"), "a man in a hat .")
 explanation.to_dict()    # plain JSON
@@ -28,18 +28,18 @@ from regard.inspection.explanation.tokens import SPACE, shown, tokens_of
 from regard.inspection.page.standalone import standalone
 
 OTHERS = 6
-"""how many alternatives a target token has"""
+"""the number of alternatives shown for a target token"""
 
 
 @dataclass(frozen=True, eq=False)
 class Explanation:
-    """A text, its translation, and how one became the other."""
+    """A text, its translation, and how the model made it."""
 
     source: str
     target: str
     parts: tuple[TextPart, ...]
     heads: HeadChoice | None = None
-    """those that made the links"""
+    """the heads that the links come from"""
 
     @property
     def score(self) -> float:
@@ -48,7 +48,7 @@ class Explanation:
 
     @property
     def links(self) -> Links:
-        """Which words of the whole texts belong together, from 0, and how sure that is."""
+        """The word links of the whole texts, numbered from 0, with confidences."""
         moved, source, target = [], 0, 0
         for part in self.parts:
             moved += [Link(source + one.source, target + one.target, one.confidence) for one in part.links]
@@ -56,7 +56,7 @@ class Explanation:
         return tuple(moved)
 
     def to_dict(self) -> dict[str, Any]:
-        """The same as plain JSON, all words numbered through; weights have three decimals."""
+        """The explanation as plain JSON; words are numbered over all parts, weights have three decimals."""
         parts, source, target = [], 0, 0
         for part in self.parts:
             parts.append(part.to_dict(source, target))
@@ -74,15 +74,15 @@ class Explanation:
         }
 
     def _words(self, side: int) -> list[str]:
-        """Those of the parts one after the other: parts that join without a space do not share a word."""
+        """The words of one side, part by part: parts that join without a space do not share a word."""
         return [word for part in self.parts for word in words(part.texts[side])]
 
     def to_html(self, title: str = "Regard") -> str:
-        """One page that opens from a file and loads nothing."""
+        """A self-contained HTML page that works offline."""
         return standalone(self.to_dict(), title)
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the page in a frame of its own."""
+        """What a notebook shows: the page in a frame."""
         page = self.to_html().replace("&", "&amp;").replace('"', "&quot;")
         return f'<iframe srcdoc="{page}" sandbox="allow-scripts allow-downloads" width="100%" height="760"></iframe>'
 
@@ -95,9 +95,9 @@ def explain_text(
     target: str | None = None,
     strategy: Strategy | None = None,
 ) -> Explanation:
-    """Translate a text and say how, or say what the model makes of a given translation, the `target`.
+    """Explain how a text is translated, or how the model scores a given translation, the `target`.
 
-    `prefix` is what the translation starts with. A text that is longer than the model reads is translated in parts, and
+    `prefix` is what the translation starts with. A text longer than the model's limit is translated in parts;
     a line break in the prefix ends the translation of a part.
     """
     if target is not None and prefix:
@@ -128,7 +128,7 @@ def _pieces(translator: Translator, text: str, prefix: str, target: str | None) 
     if longest is not None and measure(text) >= longest:
         cut = segment.split_text(text, longest - 1, measure)
     *ended, last = prefix.split("\n")
-    while len(ended) >= len(cut) and words(last):  # more lines than parts: they are one
+    while len(ended) >= len(cut) and words(last):  # more lines than parts: join them
         last = f"{ended.pop()} {last}"
     starts = [(start, True) for start in ended[: len(cut)]] + [(last, False)] + [("", False)] * len(cut)
     return [(piece, start, whole) for piece, (start, whole) in zip(cut, starts, strict=False)]
@@ -137,7 +137,7 @@ def _pieces(translator: Translator, text: str, prefix: str, target: str | None) 
 def _find(
     translator: Translator, text: str, given: list[int], strategy: Strategy | None
 ) -> tuple[tuple[int, ...], Path]:
-    """The ids of the best translation, and the way to it; what is given, where there is nothing to search."""
+    """The ids of the best translation and the search path; the given ids, where there is nothing to search."""
     if strategy is None:
         return tuple(given), ()
     device = next(translator.models[0].parameters()).device
@@ -149,7 +149,7 @@ def _find(
 
 
 def _look(translator: Translator, text: str, found: tuple[int, ...], path: Path, forced: int, before: str) -> TextPart:
-    """A text and the ids of its translation, looked into; the first `forced` of them were given."""
+    """The explanation of a text and the ids of its translation, of which the first `forced` were given."""
     read = tuple(translator.source.encode(text))
     spelled = translator.target.decode(found)
     seen = force(translator.models, [*read, EOS], [*found, EOS])
@@ -172,7 +172,7 @@ def _look(translator: Translator, text: str, found: tuple[int, ...], path: Path,
 def _alternatives(
     subwords: Subwords, found: tuple[int, ...], at: int, seen: Forced, before: str
 ) -> tuple[ShownAlternative, ...]:
-    """The likeliest others, but for a space that stands alone: a text that ends in it says nothing new."""
+    """The likeliest other tokens, without a lone space: a prefix that ends in one is no different."""
     others: list[ShownAlternative] = []
     own = (*found, EOS)[at]
     for number, chance in likeliest(seen.log_probabilities[at], OTHERS + 1, without=own):
@@ -184,7 +184,7 @@ def _alternatives(
 
 
 def _links(translator: Translator, pair: Pair, seen: Forced) -> Links:
-    """None where the heads that would make them do not look at single tokens."""
+    """The word links; None if the alignment heads do not attend to single tokens."""
     heads = _linking_heads(translator)
     if heads is None or any(layer not in seen.layers for layer in heads.layers):
         return ()
@@ -193,7 +193,7 @@ def _links(translator: Translator, pair: Pair, seen: Forced) -> Links:
 
 
 def _linking_heads(translator: Translator) -> HeadChoice | None:
-    """The heads that say which words belong together; None for a model without attention over its source."""
+    """The alignment heads; None for a model without attention over its source."""
     if isinstance(translator.aligner, Aligner):
         return translator.aligner.heads
     has_some = any(name.rpartition(".")[2] == "cross" for name in attention_layers(translator.models[0]))

@@ -1,4 +1,4 @@
-"""A model led through a given translation, and everything that can be seen on the way."""
+"""Teacher forcing on a given translation, with attention weights and log-probabilities recorded."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -17,19 +17,19 @@ from regard.models.model import Model
 
 @dataclass(frozen=True, eq=False)
 class Forced:
-    """What was seen of one pair, both sides with their `</s>`."""
+    """What was recorded for one pair, both sides with their `</s>`."""
 
     layers: dict[str, Float[Tensor, "heads target source"]]
     """the weights of each attention over the source, by the layer's name"""
     log_probabilities: Float[Tensor, "target vocabulary"]
-    """log p(· | y_1 … y_(t-1), source) at each place"""
+    """log p(· | y_1 … y_(t-1), source) at each position"""
 
 
 def force(models: Sequence[Model], source: Sequence[int], target: Sequence[int]) -> Forced:
-    """Lead one or several models through a pair whose ids both end in `</s>`.
+    """Run one or several models on a pair with teacher forcing; the ids of both sides end in `</s>`.
 
     From the second model on, the names of layers have its number in front, as in `2:decoder.cross`. A layer that does
-    not look at single source tokens, because its memory blends them, is left out.
+    not attend to single source tokens, because its memory compresses them, is left out.
     """
     batch = collate([np.array(source)], [np.array(target)]).to(next(models[0].parameters()).device)
     given = (batch.source, batch.source_lengths, batch.target_in)
@@ -52,7 +52,7 @@ def force(models: Sequence[Model], source: Sequence[int], target: Sequence[int])
 
 
 def entropy(weights: Float[Tensor, "*heads target source"]) -> Float[Tensor, "*heads"]:
-    """How widely a head looks, in bits: the mean over its rows of H(w) = -Σ_j w_j log₂ w_j, the rows made to sum to 1.
+    """Attention entropy in bits: the mean over a head's rows of H(w) = -Σ_j w_j log₂ w_j, rows normalized to 1.
 
     0 bits: one token at a time. log₂ n bits: all n tokens alike.
     """
@@ -61,7 +61,7 @@ def entropy(weights: Float[Tensor, "*heads target source"]) -> Float[Tensor, "*h
 
 
 def likeliest(log_probabilities: Float[Tensor, "vocabulary"], count: int, without: int) -> Iterator[tuple[int, float]]:
-    """So many of the likeliest tokens besides one, the best first; none that is never written."""
+    """The likeliest `count` tokens except one, the best first, without tokens that are never output."""
     chances = log_probabilities.clone()
     chances[[PAD, UNK, BOS, without]] = -torch.inf
     values, numbers = chances.topk(min(count, len(chances)))

@@ -1,4 +1,4 @@
-"""What is known of a text, or a part of one, that was translated at once."""
+"""The explanation of a text, or of a part that was translated on its own."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,28 +14,28 @@ from regard.inspection.explanation.tokens import Token, shown
 
 @dataclass(frozen=True)
 class ShownAlternative:
-    """What might have been written at a place instead."""
+    """An alternative token at a position."""
 
     token: Token
     log_probability: float
     prefix: str
-    """what the translation starts with if this is chosen; `explain` takes it"""
+    """the translation up to and including this token, as a prefix for `explain`"""
 
 
 @dataclass(frozen=True)
 class Written:
-    """A token of the translation, and what the model thought at its place."""
+    """A token of the translation, with its log-probability and alternatives."""
 
     token: Token
     log_probability: float
     forced: bool
-    """it was given, not found"""
+    """it was given, not found by the search"""
     alternatives: tuple[ShownAlternative, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """One attention over the source, and how widely each of its heads looks, in bits."""
+    """One attention layer over the source, with the entropy of each head in bits."""
 
     name: str
     weights: Float[Tensor, "heads target source"]
@@ -44,7 +44,7 @@ class Layer:
 
 @dataclass(frozen=True, eq=False)
 class TextPart:
-    """What was translated at once: the whole text, unless it is longer than the model reads.
+    """A text that was translated as one: the whole text, unless it is longer than the model's limit.
 
     Words, those of links too, are numbered within the part.
     """
@@ -54,14 +54,14 @@ class TextPart:
     layers: tuple[Layer, ...]
     links: Links
     path: Path
-    """the way of the search; empty where the translation was given"""
+    """the path of the search; empty if the translation was given"""
     texts: tuple[str, str]
     spelling: Subwords
-    """what spells the tokens of the path"""
+    """the subwords that decode the tokens of the path"""
 
     @property
     def sizes(self) -> tuple[int, int]:
-        """How many words both sides have."""
+        """The number of words of each side."""
         return len(words(self.texts[0])), len(words(self.texts[1]))
 
     def to_dict(self, source: int = 0, target: int = 0) -> dict[str, Any]:
@@ -118,6 +118,6 @@ def _branch_as_dict(branch: Branch, spelling: Subwords) -> dict[str, Any]:
 
 
 def _rounded(weights: Tensor) -> list[list[float]]:
-    """Three decimals; a whole number where that is all that is left, which takes less room in a file."""
+    """Weights with three decimals; whole numbers as int, which makes the file smaller."""
     rows = weights.double().round(decimals=3).tolist()
     return [[int(cell) if cell in (0, 1) else round(cell, 3) for cell in row] for row in rows]

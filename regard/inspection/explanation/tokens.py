@@ -1,4 +1,4 @@
-"""Tokens as a person reads them, and the words that they are part of."""
+"""Tokens in readable form, with the words that they are part of."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,11 +14,11 @@ SPACE = "␣"
 
 @dataclass(frozen=True)
 class Token:
-    """What is shown of a token."""
+    """A token as it is shown."""
 
     text: str
     starts: bool
-    """it does not go on with a word"""
+    """it starts a word"""
     word: int | None = None
     """the number of its word, from 0; None for the end"""
 
@@ -35,9 +35,9 @@ def shown(subwords: Subwords, number: int, word: int | None = None) -> Token:
 
 
 def tokens_of(subwords: Subwords, text: str, ids: Sequence[int]) -> tuple[Token, ...]:
-    """The tokens of a text, which a model may have spelled in pieces of its own choice, and its end.
+    """The tokens of a text, given by ids that may segment it in another way than its tokenizer, and the end token.
 
-    An unknown token is shown as what stands in the text.
+    An unknown token is shown as its part of the text.
     """
     pieces = subwords.encode_with_offsets(text) if UNK in ids else []
     if [piece.id for piece in pieces] == list(ids):

@@ -1,4 +1,4 @@
-"""The web page as files: what a server hands out at `/` and below `/assets/`.
+"""The web page as files: what a server serves at `/` and below `/assets/`.
 
 The drawing code is shared with the page that `regard inspect` writes, which is one file.
 """
@@ -17,7 +17,7 @@ TYPES = {
 
 
 class File(NamedTuple):
-    """Bytes, and what a browser is told they are."""
+    """The content of a file and its media type."""
 
     content: bytes
     media_type: str
@@ -29,14 +29,14 @@ def index() -> File:
 
 
 def asset(name: str) -> File | None:
-    """A file that the page loads, by its name below `/assets/`; None where there is none."""
+    """A file that the page loads, by its name below `/assets/`; None if there is none."""
     path = assets().get(name)
     return None if path is None else _read(path)
 
 
 @cache
 def assets() -> dict[str, Path]:
-    """All files that the page may load, by name; no other can be asked for."""
+    """All files that the page may load, by name; no others are served."""
     found = (path for path in sorted(HERE.iterdir()) if path.suffix in TYPES)
     return {path.name: path for path in found if path.suffix != ".html"}
 

@@ -1,4 +1,4 @@
-"""One HTML file that shows an explanation, opens from a disk and loads nothing.
+"""A self-contained HTML file that shows an explanation offline.
 
 Texts reach the page as JSON inside a script element that no browser runs, in which no `<` is left, and are only ever
 inserted as text. A Content-Security-Policy lets the page run the one script that stands in it, and nothing else.

@@ -68,7 +68,7 @@ def heat_map(
 
 
 def mask_picture(mask: Mask, length: int, *, title: str = "") -> Figure:
-    """Who may look where among the first `length` positions."""
+    """A mask over the first `length` positions: who may look where."""
     check_at_least("mask_picture", 1, length=length)
     views = view_mask(mask, length)[:8]
     side = _side(length, length)
@@ -83,7 +83,7 @@ def mask_picture(mask: Mask, length: int, *, title: str = "") -> Figure:
 
 
 def position_picture(position: Position, length: int, sizes: Sizes, *, title: str = "") -> Figure:
-    """What positions put into vectors and how these meet, or what they add to the logits of each head."""
+    """Position encodings: the vectors and their dot products, or the bias added to the logits of each head."""
     check_at_least("position_picture", 1, length=length)
     view = view_position(position, length, sizes)
     notes = ["fresh weights, before any training"] if view.learned else []
@@ -117,7 +117,7 @@ def normalizer_picture(
 
 
 def save(figure: Figure, path: str | os.PathLike[str]) -> Path:
-    """Write the picture as its name ends, .png or .svg; the file is there in full or not at all."""
+    """Write the picture as .png or .svg, by the file name's suffix, atomically."""
     path = Path(path)
     check_name(path)
     kind = path.suffix.lower()[1:]
@@ -129,7 +129,7 @@ def save(figure: Figure, path: str | os.PathLike[str]) -> Path:
 
 
 def check_name(path: Path) -> None:
-    """A picture can be written there, or an error says why not, which is better known before it is made."""
+    """Raise an error if no picture can be written there; called before the picture is made."""
     if path.suffix.lower() not in ENDINGS:
         raise UsageError(f"{path}: a picture's name ends in .png or .svg")
     if path.is_dir():
@@ -206,7 +206,7 @@ def _canvas(matrix: Array, rows: Sequence[str] | None) -> tuple[Figure, Axes]:
 
 
 def _side(*lengths: int) -> float:
-    """How many inches a square picture of so many cells takes."""
+    """The side in inches of a square picture of so many cells."""
     return float(np.clip(max(lengths) * 0.22, 2.4, 5.2))
 
 

@@ -1,6 +1,6 @@
-"""All parts at a glance: a sheet of small pictures, one for each mask, position and normalizer.
+"""The gallery: a sheet of small pictures, one for each mask, position and normalizer.
 
-Members are found in their folders. Settings that a member cannot do without are filled in by their type;
+Members are found in their folders. Required settings are filled in by their type;
 a member that needs a tensor is left out.
 """
 
@@ -38,7 +38,7 @@ COMPOSED = {
     "Swin, shifted": "tiles(2, shift=1, columns=4)",
     "All but oneself": "~window(1)",
 }
-"""well-known masks that are others put together"""
+"""well-known masks that are compositions of others"""
 
 _SIDE, _GAP, _WORDS, _HEAD, _TOP = 1.55, 0.36, 0.8, 0.76, 1.45
 """inches: a tile, the space beside it, the words under it, a section's heading, the title"""
@@ -68,7 +68,7 @@ class Section:
 
 
 def sections() -> list[Section]:
-    """What the gallery shows."""
+    """The sections of the gallery."""
     composed = 'regard draw mask "causal & window(4)"'
     places = "what a pair’s places add to its logit; learned ones before training"
     return [
@@ -85,7 +85,7 @@ def sections() -> list[Section]:
 
 
 def sample_member(catalog: Catalog, name: str, length: int) -> tuple[str, Any] | None:
-    """A member as one would write it, and the part itself; None if it needs a tensor or refuses its settings."""
+    """A member as written in a config, and the part itself; None if it needs a tensor or refuses its settings."""
     known = {"length": length, "count": 2, "rows": math.isqrt(length), "columns": math.isqrt(length)}
     member = catalog.get(name)
     hints = typing.get_type_hints(member)
@@ -112,7 +112,7 @@ def sample_member(catalog: Catalog, name: str, length: int) -> tuple[str, Any] |
 
 
 def gallery_picture(shown: list[Section], columns: int = 8) -> Figure:
-    """The sheet, in as many rows as it takes."""
+    """The sheet with all tiles."""
     rows = [-(-len(section.tiles) // columns) for section in shown]
     width = columns * (_SIDE + _GAP) - _GAP
     height = _TOP + sum(_HEAD + count * (_SIDE + _WORDS) for count in rows)
@@ -221,5 +221,5 @@ def _weights_bars(ax: Axes, weights: Array) -> None:
 
 
 def _about(part: object) -> str:
-    """The first line of what a part says of itself."""
+    """The first line of a part's docstring."""
     return (type(part).__doc__ or "").strip().partition("\n")[0].replace("`", "")

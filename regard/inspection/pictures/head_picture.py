@@ -1,4 +1,4 @@
-"""How well each head aligns, as a picture: layers downward, heads across, one sheet for each shift."""
+"""A heat map of how well each head aligns: layers downward, heads across, one panel for each shift."""
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure

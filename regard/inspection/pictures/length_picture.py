@@ -1,4 +1,4 @@
-"""Quality by the length of the source, drawn: where a bottleneck shows."""
+"""A plot of BLEU by source length, which shows a bottleneck."""
 
 from collections.abc import Mapping, Sequence
 
@@ -11,7 +11,7 @@ _COLORS = ("#3b4a9b", "#c8642d", "#5b9aa0", "#8a5a9e", "#7a7d8c", "#a23b4e")
 
 
 def length_picture(groups: Sequence[str], scores: Mapping[str, Sequence[float]], title: str = "") -> Figure:
-    """A line for each model: BLEU over the length of the source; below, how much of the first model's it is."""
+    """BLEU over source length, a line for each model; below, as a percentage of the first model's."""
     (_, most), *others = scores.items()
     figure = new_figure(7.2, 6.4 if others else 4.2)
     heights = [2, 1] if others else [1]

@@ -1,4 +1,4 @@
-"""Attention matrices in files: JSON or safetensors."""
+"""Reads attention matrices from files: JSON or safetensors."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -35,7 +35,7 @@ class WeightMatrix:
                 )
 
     def named(self, rows: Sequence[str] | None = None, columns: Sequence[str] | None = None) -> "WeightMatrix":
-        """The same with other tokens, where any are given."""
+        """The matrix with other tokens, if any are given."""
         return replace(
             self,
             rows=self.rows if rows is None else tuple(rows),
@@ -44,7 +44,7 @@ class WeightMatrix:
 
 
 def read_matrix(path: Path, *, name: str | None = None, index: Sequence[int] = ()) -> WeightMatrix:
-    """The matrix in a file, read as its name ends.
+    """The matrix in a file; the suffix decides the format.
 
     `name` is the tensor's in a file that holds several; `index` picks one matrix of an array with more than two axes.
     """

@@ -1,4 +1,4 @@
-"""What a picture is put together from; each function draws into one pair of axes."""
+"""The panels of a picture; each function draws into one pair of axes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -147,7 +147,7 @@ def by_distance(pairs: Array) -> tuple[Array, Array]:
 
 
 def scale(ax: Axes, mesh: QuadMesh) -> None:
-    """What the colors stand for, beside the upper half of the matrix."""
+    """A color bar beside the upper half of the matrix."""
     (left, right), (bottom, top) = ax.get_xlim(), ax.get_ylim()
     wide, tall = right - left, bottom - top
     across, down = max(wide, tall) / wide, min(1.0, 0.5 * max(wide, tall) / tall)
@@ -158,7 +158,7 @@ def scale(ax: Axes, mesh: QuadMesh) -> None:
 
 
 def caption(ax: Axes, lines: Sequence[str], mark: str | None = None) -> None:
-    """Quiet lines under the axes, in line with their left edge, after a square of the color that they explain."""
+    """A caption under the axes, aligned with their left edge, after a square of the color that it explains."""
     where: dict[str, Any] = {"xycoords": "axes fraction", "textcoords": "offset points", "va": "top", "fontsize": 8}
     if mark:
         ax.annotate("■", (0, 0), (0, -12), color=mark, **where)

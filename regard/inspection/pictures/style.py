@@ -1,6 +1,6 @@
-"""How pictures look: one set of colors, fonts and tick rules for all of them.
+"""The style of all pictures: colors, fonts and tick rules.
 
-Both color scales fall evenly in lightness (OKLab) from paper white, so that twice the weight looks twice as dark.
+Both color maps decrease evenly in lightness (OKLab) from white, so that twice the weight looks twice as dark.
 """
 
 import unicodedata
@@ -23,16 +23,16 @@ LINE = "#d9dce5"
 SEEN = "#3d4d9c"
 UNSEEN = "#eceef4"
 LINES = ("#3d4d9c", "#e48233", "#209993", "#ce4a72", "#cfae42", "#955dbc", "#61afda", "#478d4b")
-"""colors of curves, in the order in which they are handed out"""
+"""colors of curves, in the order of use"""
 
 _COOL = ("#ffffff", "#c5eaff", "#8fd2fe", "#66b6f7", "#4f99e6", "#447cce", "#3f60ad", "#394887", "#30335c")
 _WARM = ("#ffffff", "#fddebc", "#f4bc89", "#e79b5f", "#d47c40", "#bb5f2d", "#9d4825", "#7b3624", "#562922")
 WEIGHT_COLORS: Colormap = LinearSegmentedColormap.from_list("regard.weights", _COOL)
-"""0 is paper"""
+"""0 is white"""
 SIGNED: Colormap = LinearSegmentedColormap.from_list("regard.signed", (*reversed(_WARM[1:]), *_COOL), N=257)
-"""below 0 warm, 0 paper, above 0 cool"""
+"""below 0 warm, 0 white, above 0 cool"""
 BELOW: Colormap = LinearSegmentedColormap.from_list("regard.below", tuple(reversed(_WARM)))
-"""for numbers of which none is above 0, the highest, 0, as paper"""
+"""for numbers that are at most 0; 0 is white"""
 MASK: Colormap = LinearSegmentedColormap.from_list("regard.mask", (UNSEEN, SEEN))
 
 _OTHER_SCRIPTS = (
@@ -59,13 +59,13 @@ _MOST_TICKS = 64
 
 @cache
 def fonts() -> tuple[str, ...]:
-    """DejaVu Sans, which comes with matplotlib, then what this machine has for scripts beyond it."""
+    """DejaVu Sans, which comes with matplotlib, then the machine's fonts for other scripts."""
     present = {font.name for font in fontManager.ttflist}
     return ("DejaVu Sans", *(name for name in _OTHER_SCRIPTS if name in present))
 
 
 def new_figure(width: float, height: float, layout: Literal["constrained"] | None = "constrained") -> Figure:
-    """An empty sheet of paper, in inches."""
+    """An empty figure; sizes in inches."""
     figure = Figure(figsize=(width, height), dpi=160, facecolor=PAPER, layout=layout)
     FigureCanvasAgg(figure)
     return figure
@@ -85,7 +85,7 @@ def spelled(token: str) -> str:
 
 
 def tick_places(length: int, most: int = _MOST_TICKS) -> list[int]:
-    """Which of `length` places get a tick: all of them, or every 2nd, 5th, 10th, … so that at most `most` do."""
+    """Which of `length` positions get a tick: all of them, or every 2nd, 5th, 10th, … so that at most `most` do."""
     step = 1
     for step in (factor * 10**power for power in range(12) for factor in (1, 2, 5)):
         if -(-length // step) <= most:
@@ -135,7 +135,7 @@ def plain_axes(ax: Axes, size: float = 8.5) -> None:
 
 
 def finish(figure: Figure) -> Figure:
-    """Every text in the same fonts and taken by the letter: a token like `$x$` is no formula."""
+    """Set the fonts of all texts and turn math off: a token like `$x$` is no formula."""
     for text in figure.findobj(Text):
         text.set_fontfamily(list(fonts()))
         text.set_parse_math(False)

@@ -1,4 +1,4 @@
-"""Parts of an attention as arrays that can be looked at."""
+"""Masks, positions and normalizers as arrays to draw."""
 
 from dataclasses import dataclass
 from typing import get_args
@@ -18,12 +18,12 @@ Array = NDArray[np.floating]
 
 
 def sizes_of(width: int, heads: int) -> Sizes:
-    """The sizes of an attention that is built to be drawn; every vector has the same width."""
+    """The sizes of an attention that is built for drawing; every vector has the same width."""
     return Sizes(width=width, heads=heads, key_heads=heads, query_width=width, key_width=width, value_width=width)
 
 
 def view_mask(mask: Mask, length: int) -> NDArray[np.bool_]:
-    """Who may look where among the first positions, [panels, query, key]; one panel unless heads or batch differ."""
+    """A mask over the first positions, [panels, query, key]; one panel unless heads or batch differ."""
     at = torch.arange(length)
     keep = mask(at, at).reshape(-1, length, length)
     if bool((keep == keep[:1]).all()):
@@ -33,7 +33,7 @@ def view_mask(mask: Mask, length: int) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True, eq=False)
 class PositionView:
-    """What positions do, made visible."""
+    """Position encodings as arrays."""
 
     reading: str
     """what the numbers are"""
@@ -42,11 +42,11 @@ class PositionView:
     vectors: Array | None = None
     """what is added to the vector at each position, [length, width], where anything is"""
     learned: bool = False
-    """there are weights, and they are fresh"""
+    """there are learned weights, shown at initialization"""
 
 
 def view_position(position: Position, length: int, sizes: Sizes) -> PositionView:
-    """What positions add to logits or to vectors, or else how placed queries and keys meet; weights are fresh."""
+    """What positions add to logits or vectors, or the logits of placed queries and keys; weights are untrained."""
     with torch.no_grad(), torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         built = position.build(sizes)
@@ -65,7 +65,7 @@ def view_position(position: Position, length: int, sizes: Sizes) -> PositionView
 def view_normalizer(normalizer: Normalizer, logits: Array) -> Array:
     """The weights that one query gives to keys with these logits, [key].
 
-    A normalizer that divides by the sum needs logits that are not negative: it is given their distance to the lowest.
+    A normalizer that divides by the sum needs nonnegative logits: it gets their difference from the lowest.
     """
     given = torch.as_tensor(logits, dtype=torch.float32)
     if normalizer.proportional:
@@ -77,7 +77,7 @@ def view_normalizer(normalizer: Normalizer, logits: Array) -> Array:
 
 
 def _bias(built: Bias, at: Tensor, sizes: Sizes) -> Array:
-    """For a bias that reads queries and keys, all of them are one and the same vector."""
+    """The bias of each pair; queries and keys, where it reads them, are all the same vector."""
     same = torch.randn(sizes.heads, 1, sizes.query_width).expand(1, sizes.heads, len(at), sizes.query_width)
     bias = built(same, same, at, at)
     bias = bias.expand(*bias.shape[:-2], len(at), len(at)).reshape(-1, len(at), len(at))
@@ -85,11 +85,11 @@ def _bias(built: Bias, at: Tensor, sizes: Sizes) -> Array:
 
 
 def _added(built: Position, at: Tensor, sizes: Sizes, role: Role) -> Tensor | None:
-    """What is put into vectors of zeros; None if nothing is."""
+    """What positions add to zero vectors; None if nothing."""
     split = role in ("query", "key", "value")
     zeros = torch.zeros(1, sizes.heads, len(at), sizes.query_width) if split else torch.zeros(1, len(at), sizes.width)
     placed = built.place(zeros, at, role)
-    if placed.shape[-1] > zeros.shape[-1]:  # put beside the vectors, not added
+    if placed.shape[-1] > zeros.shape[-1]:  # concatenated, not added
         placed = placed[..., zeros.shape[-1] :]
     vectors = placed[0].transpose(0, 1).flatten(1) if split else placed[0]
     return vectors if bool(vectors.any()) else None

@@ -38,7 +38,7 @@ def test_after_its_end_nothing_changes(home: Path, run: Run) -> None:
 def test_more_steps_go_on_and_decoding_may_change(home: Path, run: Run) -> None:
     more = changes(SMALL | {"decoding.size": 2}, steps=92)
     done = run("train", "run.toml", *more)
-    assert "goes on after step 90" in done.err
+    assert "resumes after step 90" in done.err
     assert done.lines[0].startswith("92 steps done")
 
 
@@ -195,7 +195,7 @@ def test_an_interrupted_run_goes_on_to_the_same_model(home: Path, run: Run) -> N
     step = int(last.split("after step ")[1].split(";")[0])
     goal = changes(SMALL, validate_every=5, steps=step + 5)
     done = run("train", "run.toml", "--set", "name=broken", *goal)
-    assert f"goes on after step {step}" in done.err
+    assert f"resumes after step {step}" in done.err
     whole = run("train", "run.toml", "--set", "name=whole", *goal)
     assert (done.code, whole.code) == (0, 0)
     answers = [run("score", f"runs/{name}", "test.en", "test.de").lines for name in ("broken", "whole")]
