@@ -26,7 +26,7 @@ from regard.base.errors import RegardError, UsageError, unknown
 COMMANDS = {
     "demo": ("regard.apps.commands.demo", "Train a translator of written dates, and look inside."),
     "init": ("regard.apps.commands.init", "Look at data files and write the settings of a run."),
-    "doctor": ("regard.apps.commands.doctor", "Say what to expect of a run, and what is wrong with its data."),
+    "doctor": ("regard.apps.commands.doctor", "Check the data of a run, and predict its time and memory."),
     "train": ("regard.apps.commands.train", "Train a model, or resume its training."),
     "translate": ("regard.apps.commands.translate", "Translate lines from standard input."),
     "generate": ("regard.apps.commands.generate", "Continue texts with a language model."),

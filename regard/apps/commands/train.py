@@ -38,7 +38,7 @@ def train(
     settings = read_run(run, changes)
     folder = runs / settings.name
     outcome = run_training(settings, folder, run.parent if data is None else data, device, tensorboard)
-    averaged = f", the mean of {len(outcome.averaged)} validations" if len(outcome.averaged) > 1 else ""
+    averaged = f", the average of {len(outcome.averaged)} checkpoints" if len(outcome.averaged) > 1 else ""
     typer.echo(f"{outcome.reason}; the model{averaged}: {folder / 'model.safetensors'}")
 
 
