@@ -55,7 +55,7 @@ def test_elsewhere_than_on_a_terminal_validations_are_lines(capsys: pytest.Captu
     assert said.out == ""
     assert said.err.splitlines() == [
         "resumes after step 1,000",
-        "step   1,200  loss 3.000  bleu 12.346  12,346 tokens/s  ← best",
+        "step   1,200  loss 3.000  bleu 12.346  other 1.000  12,346 tokens/s  ← best",
         "step   1,300  loss 3.500  12,346 tokens/s",
         "regard: half of it",
     ]
