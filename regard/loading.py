@@ -15,8 +15,7 @@ from regard.decoding.strategy import Strategy
 from regard.interop.ctranslate2_alignment import with_aligner
 from regard.interop.ctranslate2_translator import open_ctranslate2
 from regard.layers.inference.precision import in_precision
-from regard.runs.artifact import load_artifact
-from regard.runs.folder import model_file
+from regard.runs.snapshot import open_artifact
 from regard.tasks.task import TASKS, Task
 
 ENGINES = ("torch", "ctranslate2")
@@ -74,7 +73,7 @@ def load_task(
         return TASKS.get("translate"), with_aligner(opened)
     if not places:
         raise UsageError("load: give a model file, or the folder of a run")
-    artifacts = [load_artifact(model_file(place)) for place in places]
+    artifacts = [open_artifact(place) for place in places]
     for other in artifacts[1:]:
         if other.task != artifacts[0].task:
             raise UsageError(

@@ -66,11 +66,10 @@ class Checkpoints:
     def read(self, step: int) -> Checkpoint:
         """Read the checkpoint of a step; an error says what is wrong with its file."""
         path = self.path(step)
-        tensors, texts = read_tensors(path)
-        state = _state(path, texts)
-        if texts["step"] != str(step):
-            raise RegardError(f"{path}: this is the checkpoint of step {texts['step']}; its file was renamed")
-        return Checkpoint(step, tensors, state)
+        found = read_checkpoint(path)
+        if found.step != step:
+            raise RegardError(f"{path}: this is the checkpoint of step {found.step}; its file was renamed")
+        return found
 
     def state(self, step: int) -> dict[str, Any]:
         """Read the state alone, without the tensors."""
@@ -96,6 +95,21 @@ class Checkpoints:
 
     def _files(self) -> list[Path]:
         return list(self.folder.iterdir()) if self.folder.is_dir() else []
+
+
+def is_checkpoint(path: Path) -> bool:
+    """Whether the file says that it is a checkpoint or snapshot; False for what cannot be read at all."""
+    try:
+        return read_texts(path).get("kind") == _KIND
+    except RegardError:
+        return False
+
+
+def read_checkpoint(path: Path) -> Checkpoint:
+    """Read the checkpoint in a file, whatever its name."""
+    tensors, texts = read_tensors(path)
+    state = _state(path, texts)
+    return Checkpoint(int(texts["step"]), tensors, state)
 
 
 def _state(path: Path, texts: Mapping[str, str]) -> dict[str, Any]:

@@ -40,7 +40,7 @@ patience = 10                  # early stopping after this many validations with
 validate_every = {validate_every}
 checkpoint_every = {validate_every}
 metric = "{metric}"            # the validation metric that decides: early stopping, best checkpoint
-average = 5                    # average the weights of this many best checkpoints
+average = 5                    # average the best checkpoint and its neighbors, if that is no worse
 
 [training.optimizer]
 name = "{optimizer}"                  # adam, or muon, which needs fewer steps

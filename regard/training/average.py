@@ -13,7 +13,8 @@ import torch
 from torch import Tensor
 
 from regard.base.errors import RegardError
-from regard.runs.artifact import Artifact, load_artifact
+from regard.runs.artifact import Artifact
+from regard.runs.snapshot import open_artifact
 
 
 def average_tensors(sets: Iterable[Mapping[str, Tensor]]) -> dict[str, Tensor]:
@@ -44,10 +45,10 @@ def average_artifacts(paths: Sequence[str | Path]) -> Artifact:
     """The mean of models that differ in their weights alone; the rest is the first one's."""
     if not paths:
         raise RegardError("average: there is nothing to average")
-    first = load_artifact(paths[0])
+    first = open_artifact(paths[0])
 
     def checked(path: str | Path) -> Mapping[str, Tensor]:
-        other = load_artifact(path)
+        other = open_artifact(path)
         for what in ("task", "sizes", "tokenizers"):
             if getattr(other, what) != getattr(first, what):
                 raise RegardError(f"average: {path} and {paths[0]} have different {what}")

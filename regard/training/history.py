@@ -28,26 +28,42 @@ class History:
 
     @property
     def best(self) -> ValidationPoint | None:
-        """The best validation; among equals, the first."""
-        return max(self.points, key=lambda point: point.score, default=None)
+        """The best validation; among equals, the last, whose weights have learned more."""
+        return max(self.points, key=lambda point: (point.score, point.step), default=None)
 
     @property
     def stale(self) -> int:
-        """How many validations have followed the best one: what early stopping compares with its patience."""
-        return len(self.points) - 1 - self.points.index(self.best) if self.best else 0
+        """How many validations brought nothing better: what early stopping compares with its patience.
+
+        They are counted from the first with the best score, so that an equal score is no progress.
+        """
+        return len(self.points) - 1 - self.scores.index(max(self.scores)) if self.points else 0
 
     def add(self, step: int, score: float) -> "History":
         """The history with one more validation."""
         return History((*self.points, ValidationPoint(step, score)))
 
-    def top(self, count: int) -> list[int]:
-        """The steps of the `count` best validations, in order; among equals, the earlier ones."""
-        ranked = sorted(self.points, key=lambda point: (-point.score, point.step))
-        return sorted(point.step for point in ranked[:count])
+    def around(self, count: int) -> list[int]:
+        """The steps of the best validation and its neighbors, `count` in a row; the better side grows first.
+
+        A step that is left out is never taken in after more validations, unless it is among the `last(count - 1)`.
+        """
+        if self.best is None:
+            return []
+        scores = self.scores
+        first = last = self.points.index(self.best)
+        while last - first + 1 < min(count, len(scores)):
+            before = scores[first - 1] if first else None
+            after = scores[last + 1] if last + 1 < len(scores) else None
+            if before is None or (after is not None and after >= before):
+                last += 1
+            else:
+                first -= 1
+        return [point.step for point in self.points[first : last + 1]]
 
     def last(self, count: int) -> list[int]:
         """The steps of the last `count` validations."""
-        return [point.step for point in self.points[-count:]]
+        return [point.step for point in self.points[max(0, len(self.points) - count) :]]
 
     def to_list(self) -> list[list[float]]:
         """The history as JSON values."""

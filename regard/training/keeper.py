@@ -5,6 +5,7 @@ is deleted before its replacement is complete.
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
@@ -20,6 +21,18 @@ from regard.training.history import History
 from regard.training.optimizer import Optimizers, moments, restore_moments
 from regard.training.settings import TrainingSettings
 from regard.training.state import TrainingState, model_weights, set_weights, with_ties
+
+
+@dataclass(frozen=True)
+class Final:
+    """The weights of the finished model, the steps that they come from, and how the mean of several was judged."""
+
+    weights: dict[str, Tensor]
+    steps: tuple[int, ...]
+    tried: tuple[int, ...] = ()
+    """the steps whose mean was validated"""
+    score: float | None = None
+    """what that mean scored"""
 
 
 class Keeper:
@@ -62,25 +75,44 @@ class Keeper:
         return self._restore(usable)
 
     def snapshot(self, history: History, improved: bool) -> None:
-        """Save the current weights if the latest validation is among those to be averaged into the model."""
-        step, chosen = history.points[-1].step, self.chosen(history)
-        if step not in chosen:
+        """Save the current weights if they may become part of the model; the best so far are the model file's."""
+        step = history.points[-1].step
+        if step not in self.needed(history):
             return
         tensors = {f"model.{name}": tensor for name, tensor in model_weights(self.model).items()}
         self.folder.snapshots.write(Checkpoint(step, tensors, {}))
         if improved:
-            self._export(self._average(chosen)[0])
+            alone = self.settings.average_of == "best"
+            self._export(self._average([step] if alone else self.chosen(history))[0])
 
-    def final(self, history: History) -> tuple[dict[str, Tensor], list[int]]:
-        """The averaged weights, also written to the run's model file, and the steps they come from."""
+    def final(self, history: History, judge: Callable[[dict[str, Tensor]], float] | None = None) -> Final:
+        """The finished model, also written to the run's model file.
+
+        It is the mean of the chosen weights; with a `judge`, which gives the score of weights, only where that is no
+        worse than the best validation, whose weights it is otherwise.
+        """
+        made = self._final(history, judge)
+        self._export(made.weights)
+        return made
+
+    def _final(self, history: History, judge: Callable[[dict[str, Tensor]], float] | None) -> Final:
         weights, steps = self._average(self.chosen(history))
-        self._export(weights)
-        return weights, steps
+        best = history.best
+        if judge is None or best is None or len(steps) < 2 or self.settings.average_of == "last":
+            return Final(weights, tuple(steps))
+        score = judge(weights)
+        if score < best.score and best.step in steps:
+            return Final(self._average([best.step])[0], (best.step,), tuple(steps), score)
+        return Final(weights, tuple(steps), tuple(steps), score)
 
     def chosen(self, history: History) -> list[int]:
         """The steps whose weights are averaged into the model."""
-        pick = history.top if self.settings.average_of == "best" else history.last
+        pick = history.around if self.settings.average_of == "best" else history.last
         return pick(self.settings.average)
+
+    def needed(self, history: History) -> set[int]:
+        """The steps whose weights are averaged, or would be after a better validation to come."""
+        return {*self.chosen(history), *history.last(self.settings.average - 1)}
 
     def _average(self, steps: list[int]) -> tuple[dict[str, Tensor], list[int]]:
         found: list[int] = []
@@ -119,7 +151,7 @@ class Keeper:
         return self._saved
 
     def _snapshots_are_whole(self, checkpoint: Checkpoint) -> bool:
-        for step in self.chosen(History.from_list(checkpoint.state["history"])):
+        for step in sorted(self.needed(History.from_list(checkpoint.state["history"]))):
             try:
                 self.folder.snapshots.read(step)
             except RegardError as error:
@@ -135,7 +167,7 @@ class Keeper:
             histories = [History.from_list(self.folder.checkpoints.state(other)["history"]) for other in kept]
         except RegardError:
             return  # a checkpoint's snapshots are unknown, so none is deleted
-        self.folder.snapshots.keep({chosen for history in histories for chosen in self.chosen(history)})
+        self.folder.snapshots.keep({step for history in histories for step in self.needed(history)})
 
 
 def _surroundings() -> dict[str, Any]:

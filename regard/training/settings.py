@@ -44,8 +44,10 @@ class TrainingSettings:
     metric: str = "loss"
     """the validation metric that early stopping and the choice of the best checkpoint use"""
     average: int = 1
-    """average the weights of this many checkpoints for the final model"""
+    """average the weights of up to this many validations in a row for the final model"""
     average_of: Chosen = "best"
+    """best: the best validation and its neighbors, if their mean validates at least as well as the best alone, else the
+    best alone; last: the latest ones, whatever they score"""
 
     def __post_init__(self) -> None:
         for part, members in (("optimizer", OPTIMIZERS), ("schedule", SCHEDULES)):

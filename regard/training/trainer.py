@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
-from torch import nn
+from torch import Tensor, nn
 
 from regard.base import processor
 from regard.base.allocator import keep_memory
@@ -24,7 +24,7 @@ from regard.runs.artifact import Artifact
 from regard.runs.folder import RunFolder
 from regard.training.history import ValidationPoint, score_of
 from regard.training.interrupt import Interrupted, Signals
-from regard.training.keeper import Keeper
+from regard.training.keeper import Final, Keeper
 from regard.training.lanes import TOTAL, Lanes, Sums, added
 from regard.training.loss import Loss, Objective
 from regard.training.optimizer import Optimizers, set_rate, take_step
@@ -46,6 +46,8 @@ class Outcome:
     reason: str
     best: ValidationPoint | None
     averaged: tuple[int, ...]
+    made: str = ""
+    """which weights the model has, in words; empty where there was nothing to choose from"""
 
 
 class Trainer:
@@ -100,12 +102,13 @@ class Trainer:
             try:
                 with closing(_generate(self.batches.walk(self.state.position))) as items:
                     self._loop(items)
+                final = self._keeper.final(self.state.history, self._judge if self.validate else None)
             except Interrupted as error:
                 self._keeper.save(self.state)
                 raise Interrupted(error.number, self.state.step) from None
-        weights, averaged = self._keeper.final(self.state.history)
-        set_weights(self.model, weights, "the average")
-        return Outcome(self.state.step, self._ending() or "", self.state.history.best, tuple(averaged))
+        set_weights(self.model, final.weights, "the average")
+        best = self.state.history.best
+        return Outcome(self.state.step, self._ending() or "", best, final.steps, self._account(final, best))
 
     def _loop(self, items: Iterator[tuple[BatchPosition, Item]]) -> None:
         position, item = next(items)
@@ -229,6 +232,25 @@ class Trainer:
             self.progress.validated(step, metrics, improved)
         self.state = replace(self.state, history=history, validated=step)
         self._pace.resume()
+
+    def _judge(self, weights: dict[str, Tensor]) -> float:
+        """The score of averaged weights; its log entry is the last, and is written anew when a run is started again."""
+        set_weights(self.model, weights, "the average")
+        with self._signals.at_once():
+            metrics = validate_quietly(self.validate, self.model) if self.validate else {}
+        self.folder.log.append("average", self.state.step, **metrics)
+        return score_of(metrics, self.settings.metric, self.lower)
+
+    def _account(self, final: Final, best: ValidationPoint | None) -> str:
+        """Which weights the model has, in words."""
+        count, metric = len(final.tried or final.steps), self.settings.metric
+        if final.score is None or best is None:
+            return f"the mean of {count} validations" if count > 1 else ""
+        mean, single = (-score if metric in self.lower else score for score in (final.score, best.score))
+        if len(final.steps) > 1:
+            return f"the mean of {count} validations ({metric} {mean:.4g}, best single {single:.4g})"
+        worse = f"the mean of {count} was worse ({mean:.4g})"
+        return f"the best validation, step {best.step} ({metric} {single:.4g}); {worse}"
 
     def _log(self, kind: str, **values: Any) -> None:
         self.folder.log.append(kind, self.state.step, **values)

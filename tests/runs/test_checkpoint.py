@@ -7,7 +7,7 @@ import torch
 from regard.base import files
 from regard.base.errors import RegardError
 from regard.runs.artifact import Artifact, save_artifact
-from regard.runs.checkpoint import Checkpoint, Checkpoints
+from regard.runs.checkpoint import Checkpoint, Checkpoints, is_checkpoint, read_checkpoint
 
 
 @pytest.fixture
@@ -33,6 +33,16 @@ def test_a_checkpoint_is_read_back(kept: Checkpoints) -> None:
     assert checkpoint.part("model").keys() == {"weight"}
     assert torch.equal(checkpoint.part("model")["weight"], torch.full((2,), 10.0))
     assert checkpoint.part("mod") == {}
+
+
+def test_a_file_says_whether_it_is_one(kept: Checkpoints, tmp_path: Path) -> None:
+    assert is_checkpoint(kept.path(5))
+    assert read_checkpoint(kept.path(5).rename(tmp_path / "mine")).step == 5
+    save_artifact(tmp_path / "model", Artifact(config={}, task="translate", sizes={}))
+    assert not is_checkpoint(tmp_path / "model")
+    (tmp_path / "text").write_text("hello", encoding="utf-8")
+    assert not is_checkpoint(tmp_path / "text")
+    assert not is_checkpoint(tmp_path)
 
 
 def test_an_empty_folder_has_none(tmp_path: Path) -> None:

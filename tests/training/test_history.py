@@ -1,4 +1,5 @@
 import json
+import random
 
 import pytest
 
@@ -16,22 +17,41 @@ def history(*scores: float) -> History:
 def test_nothing_is_best_before_the_first() -> None:
     assert History().best is None
     assert History().stale == 0
-    assert History().top(3) == History().last(3) == []
+    assert History().around(3) == History().last(3) == []
 
 
-def test_the_best_is_the_first_of_equals() -> None:
+def test_the_best_is_the_last_of_equals_but_patience_counts_from_the_first() -> None:
     seen = history(1.0, 3.0, 2.0, 3.0)
-    assert seen.best == ValidationPoint(20, 3.0)
+    assert seen.best == ValidationPoint(40, 3.0)
     assert seen.stale == 2
+    assert history(0.0, 0.0, 0.0).stale == 2
+    assert history(0.0, 0.0, 0.1).stale == 0
     assert seen.scores == (1.0, 3.0, 2.0, 3.0)
 
 
 def test_the_best_and_the_last_are_chosen() -> None:
-    seen = history(1.0, 3.0, 2.0, 3.0, 2.0)
-    assert seen.top(1) == [20]
-    assert seen.top(3) == [20, 30, 40]
+    seen = history(1.0, 3.0, 2.0, 3.5, 1.0)
+    assert seen.around(1) == [40]
+    assert seen.around(2) == [30, 40]
+    assert seen.around(3) == [20, 30, 40]
     assert seen.last(2) == [40, 50]
-    assert seen.top(9) == seen.last(9) == [10, 20, 30, 40, 50]
+    assert seen.last(0) == []
+    assert seen.around(9) == seen.last(9) == [10, 20, 30, 40, 50]
+    assert history(1.0, 2.0, 1.0).around(2) == [20, 30]
+
+
+def test_whoever_keeps_the_neighbors_and_the_last_has_all_that_is_ever_chosen() -> None:
+    draw = random.Random(1)
+    for count in (1, 2, 3, 5):
+        for _ in range(50):
+            seen, kept = History(), set[int]()
+            for step in range(1, 25):
+                seen = seen.add(step, draw.choice([0.0, 0.5, draw.random()]))
+                kept = (kept | {step}) & {*seen.around(count), *seen.last(count - 1)}
+                assert set(seen.around(count)) <= kept
+                assert seen.best is not None
+                assert seen.best.step in seen.around(count)
+                assert len(seen.around(count)) == min(count, step)
 
 
 def test_it_survives_json() -> None:

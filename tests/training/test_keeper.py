@@ -55,8 +55,8 @@ def test_only_what_a_kept_checkpoint_needs_is_kept(tmp_path: Path) -> None:
         ([1], [1]),
         ([1, 2], [1, 2]),
         ([2, 3], [1, 2, 3]),  # the checkpoint of step 2 needs the snapshot of step 2
-        ([3, 4], [1, 3]),
-        ([4, 5], [1, 3, 5]),
+        ([3, 4], [2, 3, 4]),  # of step 4 alone, a better one to come would need it
+        ([4, 5], [2, 3, 4, 5]),
     ]
 
 
@@ -77,17 +77,32 @@ def test_the_model_is_there_after_every_better_validation(tmp_path: Path) -> Non
     history = validate(made, History(), 2, 1.0)
     assert load_artifact(tmp_path / "model.safetensors").weights["norm.bias"][0] == 2
     history = validate(made, history, 4, 2.0)
+    assert load_artifact(tmp_path / "model.safetensors").weights["norm.bias"][0] == 4
+    final = made.final(history)
+    assert final.steps == (2, 4)
+    assert final.weights["norm.bias"][0] == 3
     assert load_artifact(tmp_path / "model.safetensors").weights["norm.bias"][0] == 3
-    weights, steps = made.final(history)
-    assert steps == [2, 4]
-    assert weights["norm.bias"][0] == 3
+
+
+@pytest.mark.parametrize(("score", "steps", "bias"), [(1.9, (4,), 4), (2.0, (2, 4), 3), (2.5, (2, 4), 3)])
+def test_the_mean_is_the_model_only_if_it_is_no_worse(
+    score: float, steps: tuple[int, ...], bias: int, tmp_path: Path
+) -> None:
+    made = keeper(tmp_path, artifact=Artifact(config={}, task="translate", sizes=examples.SIZES), average=2)
+    history = validate(made, validate(made, History(), 2, 1.0), 4, 2.0)
+    judged = []
+    final = made.final(history, lambda weights: judged.append(weights["norm.bias"][0].item()) or score)
+    assert judged == [3.0]
+    assert (final.steps, final.tried, final.score) == (steps, (2, 4), score)
+    assert final.weights["norm.bias"][0] == bias
+    assert load_artifact(tmp_path / "model.safetensors").weights["norm.bias"][0] == bias
 
 
 def test_the_last_can_be_averaged_instead(tmp_path: Path) -> None:
     made, history = keeper(tmp_path, average=2, average_of="last"), History()
     for step, score in ((1, 5.0), (2, 4.0), (3, 3.0)):
         history = validate(made, history, step, score)
-    assert made.final(history)[1] == [2, 3]
+    assert made.final(history, pytest.fail).steps == (2, 3)
 
 
 def test_without_any_snapshot_the_latest_weights_are_the_model(tmp_path: Path) -> None:
@@ -95,9 +110,9 @@ def test_without_any_snapshot_the_latest_weights_are_the_model(tmp_path: Path) -
     made = keeper(tmp_path, notes)
     history = validate(made, History(), 3, 1.0)
     RunFolder(tmp_path).snapshots.keep([])
-    weights, steps = made.final(history)
-    assert steps == []
-    assert weights["norm.bias"][0] == 3
+    final = made.final(history)
+    assert final.steps == ()
+    assert final.weights["norm.bias"][0] == 3
     assert "the model gets the latest weights" in notes[-1]
 
 

@@ -198,10 +198,11 @@ def test_a_damaged_snapshot_is_made_again_where_it_can_be(undisturbed: Path, tmp
 
 
 def test_a_snapshot_that_is_lost_for_good_is_left_out(tmp_path: Path) -> None:
-    first = trainer(tmp_path).run()
+    first = trainer(tmp_path, average_of="last").run()
+    assert (len(first.averaged), first.made) == (3, "the mean of 3 validations")
     RunFolder(tmp_path).snapshots.path(first.averaged[0]).unlink()
     watcher = Watcher()
-    again = trainer(tmp_path, watcher).run()
+    again = trainer(tmp_path, watcher, average_of="last").run()
     assert again.averaged == first.averaged[1:]
     assert "the weights are averaged without it" in watcher.notes[-1]
 
@@ -354,13 +355,14 @@ def test_an_endless_gradient_is_named(tmp_path: Path) -> None:
 
 
 def test_it_ends_with_patience(tmp_path: Path) -> None:
-    waves = iter([0.1, 0.5, 0.2, 0.5, 0.4, 0.9])
+    waves = iter([0.1, 0.5, 0.2, 0.5, 0.4, 0.5])
     patient = trainer(tmp_path, patience=3, steps=None, schedule=Plateau(patience=2))
     patient.validate = lambda model: {"loss": 1.0, "perplexity": 1.0, "wave": next(waves)}
     outcome = patient.run()
-    assert outcome == Outcome(20, "early stopping: no better validation in 3", outcome.best, (8, 16, 20))
+    made = "the mean of 3 validations (wave 0.5, best single 0.5)"
+    assert outcome == Outcome(20, "early stopping: no better validation in 3", outcome.best, (12, 16, 20), made)
     assert outcome.best is not None
-    assert (outcome.best.step, outcome.best.score) == (8, 0.5)
+    assert (outcome.best.step, outcome.best.score) == (16, 0.5)
     rates = {entry["step"]: entry["learning_rate"] for entry in log_of(tmp_path) if entry["kind"] == "train"}
     assert rates[15] == 0.02
     assert rates[18] == 0.01
@@ -389,11 +391,43 @@ def test_without_validation_the_latest_weights_are_the_model(tmp_path: Path) -> 
     assert {entry["kind"] for entry in log_of(tmp_path)} == {"train"}
 
 
-def test_the_model_is_the_average_of_the_best(undisturbed: Path) -> None:
-    folder = RunFolder(undisturbed)
-    waves = {entry["step"]: entry["wave"] for entry in folder.log.entries("valid")}
-    best = sorted(waves, key=lambda step: -waves[step])[:3]
-    sets = [folder.snapshots.read(step).part("model") for step in best]
+@pytest.mark.parametrize(
+    ("mean", "steps", "made"),
+    [
+        (0.8, (4,), "the best validation, step 4 (wave 0.9); the mean of 3 was worse (0.8)"),
+        (0.9, (4, 8, 12), "the mean of 3 validations (wave 0.9, best single 0.9)"),
+        (0.95, (4, 8, 12), "the mean of 3 validations (wave 0.95, best single 0.9)"),
+    ],
+)
+def test_the_model_is_never_worse_than_the_best_validation(
+    mean: float, steps: tuple[int, ...], made: str, tmp_path: Path
+) -> None:
+    waves = iter([0.9, 0.1, 0.2, mean])
+    scripted = trainer(tmp_path, steps=12)
+    scripted.validate = lambda model: {"loss": 1.0, "perplexity": 1.0, "wave": next(waves)}
+    outcome = scripted.run()
+    assert (outcome.averaged, outcome.made) == (steps, made)
+    assert [entry["wave"] for entry in RunFolder(tmp_path).log.entries("average")] == [mean]
+    sets = [RunFolder(tmp_path).snapshots.read(step).part("model")["norm.bias"] for step in steps]
+    weights = load_artifact(tmp_path / "model.safetensors").weights["norm.bias"]
+    torch.testing.assert_close(weights, torch.stack(sets).mean(0))
+    assert next(waves, None) is None
+
+
+def test_of_a_metric_that_is_better_when_lower_the_mean_is_judged_too(tmp_path: Path) -> None:
+    losses = iter([3.0, 2.0, 2.5])
+    scripted = trainer(tmp_path, steps=8, metric="loss")
+    scripted.validate = lambda model: {"loss": next(losses), "perplexity": 1.0, "wave": 0.0}
+    assert scripted.run().made == "the best validation, step 8 (loss 2); the mean of 2 was worse (2.5)"
+
+
+def test_the_model_is_the_average_of_the_best_and_its_neighbors(tmp_path: Path) -> None:
+    waves = iter([0.1, 0.2, 0.7, 0.9, 0.8, 0.5, 0.3, 0.2, 9.0])
+    scripted = trainer(tmp_path)
+    scripted.validate = lambda model: {"loss": 1.0, "perplexity": 1.0, "wave": next(waves)}
+    assert scripted.run().averaged == (12, 16, 20)
+    folder = RunFolder(tmp_path)
+    sets = [folder.snapshots.read(step).part("model") for step in (12, 16, 20)]
     weights = load_artifact(folder.model).weights
     mean = np.mean([one["middle.weight"].double().numpy() for one in sets], axis=0).astype(np.float32)
     np.testing.assert_allclose(weights["middle.weight"].numpy(), mean, rtol=1e-7)

@@ -10,15 +10,19 @@ from regard.apps.options import examples
 app = typer.Typer(add_completion=False)
 
 
-@app.command(epilog=examples("regard average a.safetensors b.safetensors --out mean.safetensors"))
+@app.command(
+    epilog=examples(
+        "regard average a.safetensors b.safetensors --out mean.safetensors",
+        "regard average runs/en-de/snapshots/* --out mean.safetensors",
+    )
+)
 def average(
-    models: Annotated[list[Path], typer.Argument(help="Model files or run folders of the same settings.")],
+    models: Annotated[list[Path], typer.Argument(help="Model files, run folders or snapshots of the same settings.")],
     out: Annotated[Path, typer.Option(help="The file to write.")],
 ) -> None:
     """Average the weights of models of the same settings; the mean is often better than each of them."""
     from regard.runs.artifact import save_artifact
-    from regard.runs.folder import model_file
     from regard.training.average import average_artifacts
 
-    save_artifact(out, average_artifacts([model_file(model) for model in models]))
+    save_artifact(out, average_artifacts(models))
     typer.echo(f"wrote {out}, the mean of {len(models)} models")

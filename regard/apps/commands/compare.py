@@ -32,7 +32,7 @@ app = typer.Typer(add_completion=False)
     ),
 )
 def compare(
-    models: Annotated[list[Path], typer.Argument(help="Model files or run folders.")],
+    models: Annotated[list[Path], typer.Argument(help="Model files, run folders or snapshots.")],
     test: Annotated[list[Path], typer.Option("--test", help="Source and target, or one file of pairs.")],
     out: Annotated[Path | None, typer.Option(help="Draw BLEU by source length to this file.")] = None,
     groups: Annotated[int, typer.Option(min=1, help="Number of source length groups.")] = 6,

@@ -38,8 +38,8 @@ def train(
     settings = read_run(run, changes)
     folder = runs / settings.name
     outcome = run_training(settings, folder, run.parent if data is None else data, device, tensorboard)
-    averaged = f", the average of {len(outcome.averaged)} checkpoints" if len(outcome.averaged) > 1 else ""
-    typer.echo(f"{outcome.reason}; the model{averaged}: {folder / 'model.safetensors'}")
+    made = f", {outcome.made}" if outcome.made else ""
+    typer.echo(f"{outcome.reason}; the model{made}: {folder / 'model.safetensors'}")
 
 
 def run_training(settings: Any, folder: Path, data: Path, device: str = "cpu", tensorboard: bool = False) -> Any:

@@ -38,3 +38,20 @@ def test_a_folder_that_is_not_there_is_named(home: Path, run: Run) -> None:
     done = run("average", "runs/en-de", "--out", "nowhere/mean.safetensors")
     assert done.code == 1
     assert done.sentence == "nowhere/mean.safetensors: cannot be written: there is no folder nowhere"
+
+
+def test_snapshots_are_models_too(home: Path, run: Run) -> None:
+    snapshots = sorted(Path("runs/en-de/snapshots").iterdir())
+    same = [path for path in snapshots if _alone(run, path) == MODEL.read_bytes()]
+    assert len(same) == 1  # the best of them
+    text = "the dog\n"
+    assert run("translate", same[0], stdin=text).lines == run("translate", MODEL, stdin=text).lines
+    away = Path("away.safetensors")
+    away.write_bytes(same[0].read_bytes())
+    assert "away.safetensors: holds weights alone" in run("translate", away, stdin=text).sentence
+
+
+def _alone(run: Run, snapshot: Path) -> bytes:
+    """The model file that a snapshot makes by itself."""
+    assert run("average", snapshot, "--out", "alone.safetensors").code == 0
+    return Path("alone.safetensors").read_bytes()
