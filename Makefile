@@ -29,7 +29,7 @@ lint: $(VENV)/.dev
 	$(BIN)/mypy
 
 docs: $(VENV)/.docs
-	$(BIN)/python -m sphinx -q -W --keep-going -c docs -d build/doctrees . build/site
+	$(BIN)/python -m sphinx -q -E -a -W --keep-going -c docs -d build/doctrees . build/site
 	@echo "The site begins at build/site/index.html"
 
 bench: $(VENV)/.bench

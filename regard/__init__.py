@@ -4,6 +4,9 @@
 >>> layer = Attention(heads=8, mask=masks.Causal() & masks.Window(128), positions=positions.Alibi()).build(512)
 >>> with record(layer) as seen:
 ...     output = layer(x)
+
+`scores`, `masks`, `normalizers`, `positions`, `memories` and `backends` are catalogs of parts of attention: a member
+is `masks.Window(128)` in Python and `window(128)` in a config.
 """
 
 import importlib
