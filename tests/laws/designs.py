@@ -8,15 +8,17 @@ the small defaults, by model and by what makes the variant special.
 import dataclasses
 from collections.abc import Iterator, Mapping
 from dataclasses import MISSING
+from functools import cache
 from itertools import product
 from typing import Any
 
 import pytest
+import torch
 
 from regard.attention.positions.sinusoidal import Sinusoidal
 from regard.base.config import from_dict
 from regard.layers.reader import SingleHead
-from regard.models.model import MODELS, Design
+from regard.models.model import MODELS, Design, Model
 
 SMALL: Mapping[str, int] = {
     "width": 16,
@@ -97,6 +99,19 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
 def designs() -> list[Any]:
     """Every model as pytest parameters: its defaults, its presets and its variants, all of them small."""
     return [pytest.param(design, id=name) for name, design in _named()]
+
+
+def writing(found: list[Any]) -> list[Any]:
+    """Those of the parameters whose models write tokens; the others keep to the laws of learning alone."""
+    return [param for param in found if writes(param.values[0].where)]
+
+
+@cache
+def writes(name: str) -> bool:
+    """Whether a model of the catalog writes tokens one after the other."""
+    design = small(name)
+    with torch.device("meta"):
+        return isinstance(design.build(dict.fromkeys(design.needs, 8)), Model)
 
 
 def plain_designs() -> list[Any]:

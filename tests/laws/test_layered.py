@@ -24,10 +24,10 @@ from regard.models.model import MODELS, Design, Model
 
 from . import learners, writers
 from .alternatives import alternatives
-from .designs import complete, small
+from .designs import complete, small, writes
 from .examples import settings_of
 
-LAYERED = [name for name in MODELS.names if complete(name) and issubclass(MODELS.get(name), Layered)]
+LAYERED = [name for name in MODELS.names if complete(name) and issubclass(MODELS.get(name), Layered) and writes(name)]
 BESIDE: tuple[dict[str, Any], ...] = (
     {},
     {"score": "kernel", "normalizer": "ratio", "positions": "sinusoidal"},

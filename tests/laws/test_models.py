@@ -14,11 +14,13 @@ from regard.tasks.run import read_run
 
 from . import learners, writers
 from .alternatives import changes
-from .designs import SMALL, complete, designs, plain_designs, small
+from .designs import SMALL, complete, designs, plain_designs, small, writing
 from .items import run_with
 
 every = pytest.mark.parametrize("design", designs())
 plain = pytest.mark.parametrize("design", plain_designs())
+every_writer = pytest.mark.parametrize("design", writing(designs()))
+plain_writer = pytest.mark.parametrize("design", writing(plain_designs()))
 
 
 @pytest.mark.parametrize("name", MODELS.names)
@@ -26,39 +28,39 @@ def test_a_model_can_be_made_from_its_name_alone(name: str) -> None:
     assert complete(name), f"models/{name}.py: every setting of a design has a default, so that it can be tried"
 
 
-@every
+@every_writer
 def test_step_by_step_is_all_at_once(design: Design) -> None:
     writers.steps_are_all_at_once(writers.stirred(design))
 
 
-@every
+@every_writer
 def test_rows_can_be_moved(design: Design) -> None:
     writers.rows_can_be_moved(writers.stirred(design))
 
 
-@every
+@every_writer
 def test_company_changes_nothing(design: Design) -> None:
     writers.company_changes_nothing(writers.stirred(design))
 
 
-@every
+@every_writer
 def test_nothing_forbidden_is_seen(design: Design) -> None:
     writers.nothing_forbidden_is_seen(writers.stirred(design))
 
 
-@plain
+@plain_writer
 def test_in_single_precision(design: Design) -> None:
     model = writers.stirred(design, torch.float32)
     writers.steps_are_all_at_once(model)
     writers.company_changes_nothing(model)
 
 
-@every
+@every_writer
 def test_every_weight_learns(design: Design) -> None:
     writers.every_weight_learns(writers.stirred(design))
 
 
-@plain
+@plain_writer
 def test_a_few_sentences_are_learned(design: Design) -> None:
     writers.a_few_sentences_are_learned(design, rate=0.02, steps=60)
 
