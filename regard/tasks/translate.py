@@ -29,12 +29,13 @@ from regard.decoding.opening import shortlist_of, strategy_of, subwords_of
 from regard.decoding.strategies.greedy import Greedy
 from regard.decoding.strategy import STRATEGIES, Strategy
 from regard.decoding.translator import Translator
+from regard.metrics.bleu_tokenizer import bleu_tokenizer
 from regard.metrics.by_length import bleu_by_length, by_length
 from regard.metrics.quality import QualityScore, bleu, corpus_scores, exact_match
 from regard.models.model import Design, Model
 from regard.runs.artifact import Artifact, load_artifact
 from regard.runs.folder import RunFolder
-from regard.tasks.advice import advise_text
+from regard.tasks.advice import advise_text, language_of
 from regard.tasks.task import Advice, Evaluation, Say, Task, Wishes
 from regard.tasks.texts import (
     DataSettings,
@@ -136,7 +137,8 @@ class Translate(Task):
         translator = Translator(model, pair.source, pair.target, Greedy(), batch_tokens=4096)
         outputs = [one.text for one in translator.translate([pair.source for pair in prepared.dev_pairs])]
         references = [pair.target for pair in prepared.dev_pairs]
-        bleu, chrf = corpus_scores(outputs, references, measures=("BLEU", "chrF"))
+        tokenize = bleu_tokenizer(self.data.target, references)
+        bleu, chrf = corpus_scores(outputs, references, measures=("BLEU", "chrF"), tokenize=tokenize)
         return found | {"bleu": bleu.value, "chrf": chrf.value, "exact": exact_match(outputs, references)}
 
     def extras(self, design: Design, model: Model, prepared: PreparedPairs) -> dict[str, Any]:
@@ -199,6 +201,7 @@ class Translate(Task):
         bleu(["a"], ["a"], how.tokenize)  # reports an unknown tokenizer before translating, not after
         pairs = list(open_corpus(*files, blanks="error").pairs())
         sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
+        how = replace(how, tokenize=how.tokenize or _tokenizer_of(files, references))
         outputs = _translated(opened, sources, how)
         if how.out is not None:
             write_text(how.out, "".join(f"{text}\n" for text in outputs))
@@ -284,6 +287,11 @@ def _translated(translator: Translator, sources: list[str], how: Evaluation) -> 
         outputs += [one.text for one in translator.translate(part, strategy=search, first_line=start + 1)]
         advance(len(part))
     return outputs
+
+
+def _tokenizer_of(files: Sequence[Path], references: list[str]) -> str:
+    """The tokenizer of BLEU: by the name of the references' file, such as test.zh, or by their script."""
+    return bleu_tokenizer(language_of(files[1]) if len(files) == 2 else None, references)
 
 
 def _by_length(sources: list[str], outputs: list[str], references: list[str], how: Evaluation) -> QualityScore:

@@ -1,5 +1,6 @@
 """Translation: two sides of text, prepared, trained on, opened and evaluated."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ from regard.base.errors import ConfigError, RegardError
 from regard.data.links import Link
 from regard.data.plan import BatchPosition
 from regard.data.subwords.tokenizer import EOS
+from regard.metrics.quality import corpus_scores
+from regard.tasks import translate
 from regard.tasks.run import read_run
 from regard.tasks.start import Started
 from regard.tasks.translate import dev_batches
@@ -46,6 +49,23 @@ def test_a_validation_has_every_pair_once_and_scores_what_is_decoded(home: Path,
     ends = sum(int((batch.target_out == EOS).sum()) for batch in batches)
     assert ends == len(store) == 200
     assert sum(batch.count for batch in batches) == int(store.sides[1].lengths.sum())
+
+
+def test_a_validation_counts_the_words_of_the_target_language(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+
+    def scores(*texts: Any, tokenize: str, **others: Any) -> Any:
+        seen.append(tokenize)
+        return corpus_scores(*texts, tokenize=tokenize, **others)
+
+    monkeypatch.setattr(translate, "corpus_scores", scores)
+    made = prepare(settings(home), tmp_path / "run", home)
+    for target in ("de", "zh", "th"):
+        task = replace(made.run.task, data=replace(made.run.task.data, target=target))
+        task.metrics(made.model().eval(), made.prepared)
+    assert seen == ["13a", "zh", "char"]
 
 
 def test_sentences_beyond_the_learned_positions_are_refused(home: Path, tmp_path: Path) -> None:

@@ -36,7 +36,10 @@ def compare(
     test: Annotated[list[Path], typer.Option("--test", help="Source and target, or one file of pairs.")],
     out: Annotated[Path | None, typer.Option(help="Draw BLEU by source length to this file.")] = None,
     groups: Annotated[int, typer.Option(min=1, help="Number of source length groups.")] = 6,
-    tokenize: Annotated[str | None, typer.Option(help="sacrebleu's tokenizer; none for tokenized text.")] = None,
+    tokenize: Annotated[
+        str | None,
+        typer.Option(help="sacrebleu's tokenizer; that of the language unless set, none for tokenized text."),
+    ] = None,
     beam: BeamOption = None,
     strategy: StrategyOption = None,
     engine: EngineOption = "torch",

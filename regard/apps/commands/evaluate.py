@@ -36,7 +36,8 @@ def evaluate(
     beam: BeamOption = None,
     strategy: StrategyOption = None,
     tokenize: Annotated[
-        str | None, typer.Option(help="sacrebleu's tokenizer for BLEU; none for tokenized text.")
+        str | None,
+        typer.Option(help="sacrebleu's tokenizer for BLEU; that of the language unless set, none for tokenized text."),
     ] = None,
     lowercase: Annotated[bool, typer.Option(help="Ignore case.")] = False,
     samples: Annotated[

@@ -52,6 +52,14 @@ def test_case_and_tokens_count_as_asked(home: Path, run: Run) -> None:
     assert "tok:none" in run("evaluate", "runs/en-de", "test.en", "test.de", "--tokenize", "none").lines[0]
 
 
+def test_text_without_spaces_is_cut_by_the_tokenizer_of_its_language(home: Path, run: Run) -> None:
+    for name in ("test.zh", "references"):
+        toy.write(Path(name), ["两只狗在雪地里玩耍。"] * 12)
+        assert "tok:zh" in run("evaluate", "runs/en-de", "test.en", name, "--samples", "0").lines[0]
+    given = run("evaluate", "runs/en-de", "test.en", "test.zh", "--samples", "0", "--tokenize", "13a")
+    assert "tok:13a" in given.lines[0]
+
+
 def test_all_ways_to_write_pairs_are_the_same(home: Path, run: Run) -> None:
     made = toy.pairs(12, skip=212)
     toy.write(Path("test.tsv"), [f"{source}\t{target}" for source, target in made])
