@@ -42,12 +42,14 @@ PairAligner = Callable[[list[Pair]], Sequence[Links]]
 
 @dataclass(frozen=True)
 class Candidate:
-    """One of the best translations, with the sum of its tokens' log-probabilities."""
+    """One of the best translations: `score` is the sum of its tokens' log-probabilities, `rank` what sorts it."""
 
     text: str
     score: float
     tokens: tuple[int, ...]
     token_scores: tuple[float, ...]
+    rank: float = 0.0
+    """the score after the length penalty; for a text in parts, the sum of theirs"""
 
 
 @dataclass(frozen=True)
@@ -199,7 +201,8 @@ class Translator:
             text = segment.join([self.target.decode(one.tokens) for one in chosen])
             tokens = tuple(token for one in chosen for token in one.tokens)
             scores = tuple(score for one in chosen for score in one.token_scores)
-            joined.setdefault(text, Candidate(text, sum(one.score for one in chosen), tokens, scores))
+            score, rank = sum(one.score for one in chosen), sum(one.rank for one in chosen)
+            joined.setdefault(text, Candidate(text, score, tokens, scores, rank))
         n_best = tuple(joined.values())
         notes = self._notes(line, [hypotheses[0] for _, hypotheses in parts])
         return Translation(n_best[0].text, n_best[0].score, n_best, links, notes)

@@ -67,7 +67,7 @@ def _plain(segment: Segment, found: Rendering) -> Translation:
     if not atoms:
         return origin
     text = found.with_atoms(atoms)
-    best = origin.n_best[0] if origin.n_best else Candidate(text, found.score, (), ())
+    best = origin.n_best[0] if origin.n_best else Candidate(text, found.score, (), (), found.score)
     numbered = found.origin is None or same_words(atoms)
     links = found.links if numbered and (found.origin is None or origin.alignment is not None) else None
     return replace(origin, text=text, n_best=(replace(best, text=text),), alignment=links)

@@ -46,6 +46,9 @@ def test_the_n_best_have_different_texts() -> None:
     for one in translator().translate(TEXTS, strategy=Beam(size=6, n_best=6)):
         assert len({other.text for other in one.n_best}) == len(one.n_best) > 1
         assert (one.text, one.score) == (one.n_best[0].text, one.n_best[0].score)
+        ranks = [other.rank for other in one.n_best]
+        assert ranks == sorted(ranks, reverse=True)
+        assert ranks == pytest.approx([other.score / len(other.token_scores) for other in one.n_best])
 
 
 def test_a_text_that_is_too_long_is_translated_in_parts_and_said_so() -> None:

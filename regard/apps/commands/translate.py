@@ -140,7 +140,10 @@ def _tell(sentence: str) -> None:
 
 def _written(one: Any, line: int, as_json: bool, n_best: int | None) -> str:
     if as_json:
-        options = [{"text": other.text, "score": round(other.score, 4)} for other in one.n_best]
+        options = [
+            {"text": other.text, "score": round(other.rank, 4), "log_probability": round(other.score, 4)}
+            for other in one.n_best
+        ]
         found = {"line": line, "text": one.text, "n_best": options}
         aligned = {} if one.alignment is None else {"alignment": links_as_json(one.alignment)}
         return json.dumps(found | aligned, ensure_ascii=False)
@@ -150,4 +153,4 @@ def _written(one: Any, line: int, as_json: bool, n_best: int | None) -> str:
         return f"{one.text} ||| {to_pharaoh(one.alignment)}"
     if n_best is None or n_best == 1:
         return str(one.text)
-    return "\n".join(f"{line} ||| {other.text} ||| {other.score:.4f}" for other in one.n_best)
+    return "\n".join(f"{line} ||| {other.text} ||| {other.rank:.4f}" for other in one.n_best)

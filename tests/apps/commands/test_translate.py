@@ -57,8 +57,8 @@ def test_the_best_few_with_their_scores(home: Path, run: Run) -> None:
     assert [row[0] for row in rows] == ["1", "1", "1", "", "3", "3", "3"]
     for some in (rows[:3], rows[4:]):
         assert len({text for _, text, _ in some}) == 3
-        by_length = [float(score) / (len(text.split()) + 1) for _, text, score in some]
-        assert by_length == sorted(by_length, reverse=True)
+        scores = [float(score) for _, _, score in some]
+        assert scores == sorted(scores, reverse=True)
 
 
 def test_json_has_line_text_and_scores(home: Path, run: Run) -> None:
@@ -70,6 +70,10 @@ def test_json_has_line_text_and_scores(home: Path, run: Run) -> None:
     assert [one["line"] for one in found] == [2, 3]
     assert [one["text"] for one in found] == plain
     assert all(one["n_best"][0]["text"] == one["text"] and len(one["n_best"]) == 2 for one in found)
+    for best, second in (one["n_best"] for one in found):
+        assert best["score"] >= second["score"]
+        length = len(best["text"].split()) + 1
+        assert best["score"] == pytest.approx(best["log_probability"] / length, abs=1e-4)
 
 
 def test_alignments_follow_the_translation(home: Path, run: Run) -> None:
