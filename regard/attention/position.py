@@ -26,6 +26,8 @@ class Position(Part):
 
     relative: bool = False
     """relative positions: moving all queries and keys by the same distance changes no logit"""
+    limit: int | None = None
+    """the number of positions; None: unlimited"""
 
     def place(self, vectors: Tensor, at: Tensor, role: Role) -> Tensor:
         """Encode positions into vectors, [batch, length, width] or [batch, heads, length, width]."""

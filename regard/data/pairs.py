@@ -57,6 +57,11 @@ class Batch:
         """At most `count` batches with about as many tokens each; every pair is in exactly one."""
         return [self._share(rows) for rows in even_rows(self.source_lengths + self.target_lengths, count)]
 
+    def within(self, most: int) -> list["Batch"]:
+        """The batch without pairs that have more than `most` tokens on a side; none if no pair is left."""
+        rows = (torch.maximum(self.source_lengths, self.target_lengths) <= most).nonzero()[:, 0]
+        return [self._share(rows)] if len(rows) else []
+
     def _share(self, rows: Int64[Tensor, "rows"]) -> "Batch":
         source_lengths, target_lengths = self.source_lengths[rows], self.target_lengths[rows]
         source, target = int(source_lengths.max()), int(target_lengths.max())

@@ -9,7 +9,7 @@ from regard.base.errors import UsageError
 from regard.data.subwords.tokenizer import EOS, Subwords
 from regard.decoding.batching import in_batches
 from regard.decoding.hypothesis import Hypothesis
-from regard.decoding.scorer import Scorer, evaluating, log_mean
+from regard.decoding.scorer import Scorer, evaluating, log_mean, most_positions
 from regard.decoding.scoring import log_probabilities
 from regard.decoding.search import search
 from regard.decoding.strategies.sample import Sample
@@ -68,8 +68,9 @@ class Generator:
         """The log-probability of each token of a running text, and of the end of each of its lines.
 
         The text is read in windows that overlap by half: all but the first tokens have at least half a window of
-        context.
+        context. A window is no longer than the learned positions.
         """
+        window = min(window, most_positions(self.models) or window)
         stream = [EOS]
         for ids in self.subwords.encode_batch(lines):
             stream += [*ids, EOS]

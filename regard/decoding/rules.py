@@ -12,6 +12,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from regard.base.errors import UsageError
 from regard.data.subwords.tokenizer import EOS
 from regard.decoding.topk import top, top_of_all
 
@@ -51,6 +52,18 @@ class Rules:
     def keep(self, sentences: Int[Tensor, "kept"]) -> "Rules":
         """The rules of some of the sentences."""
         return replace(self, forced=self.forced[sentences], least=self.least[sentences], most=self.most[sentences])
+
+    def within(self, positions: int | None) -> "Rules":
+        """The rules with no output longer than a model has positions for; one is taken by the token it starts after."""
+        if positions is None:
+            return self
+        given = int((self.forced != FREE).sum(1).max())
+        if given >= positions:
+            raise UsageError(
+                f"search: a prefix has {given} tokens, but the model has learned {positions} positions; "
+                f"give at most {positions - 1}"
+            )
+        return replace(self, most=self.most.clamp(max=positions - 1))
 
     def offer(
         self,

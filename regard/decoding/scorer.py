@@ -14,6 +14,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from regard.attention.position import Position
 from regard.base.errors import CombinationError, UsageError
 from regard.data.subwords.tokenizer import BOS, EOS
 from regard.decoding.packed.decoder import Packed, packed
@@ -107,6 +108,12 @@ def first_token(model: Model) -> int:
     so does the first: a language model never reads `<s>`.
     """
     return BOS if model.has_source else EOS
+
+
+def most_positions(models: Sequence[Model]) -> int | None:
+    """How many tokens the models can read in a row, as their learned positions allow; None: any number."""
+    parts = (part for model in models for part in model.modules() if isinstance(part, Position))
+    return min((part.limit for part in parts if part.limit is not None), default=None)
 
 
 def log_mean(log_probabilities: Sequence[Tensor]) -> Tensor:

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from regard.base.errors import ConfigError, ShapeError, UsageError
 from regard.decoding.hypothesis import Hypothesis
-from regard.decoding.scorer import Scorer, evaluating
+from regard.decoding.scorer import Scorer, evaluating, most_positions
 from regard.decoding.shortlist import Shortlist
 from regard.decoding.strategy import SearchTask, Strategy, check_prefix
 from regard.decoding.trace import Trace
@@ -50,6 +50,7 @@ def search(
     with evaluating(scorer.models):
         states = scorer.start(source, source_lengths, sentences)
         rules = strategy.rules(source_lengths, starts, scorer.device if source is None else source.device)
+        rules = rules.within(most_positions(scorer.models))
         found = strategy.run(SearchTask(scorer, states, rules, identities, trace))
         return found if words is None else words.outside(found)
 

@@ -15,7 +15,7 @@ from regard.data.subwords.tokenizer import EOS, Subwords, words
 from regard.decoding import segment
 from regard.decoding.batching import in_batches
 from regard.decoding.hypothesis import Hypothesis
-from regard.decoding.scorer import Scorer, evaluating
+from regard.decoding.scorer import Scorer, evaluating, most_positions
 from regard.decoding.scoring import score_tokens
 from regard.decoding.search import search
 from regard.decoding.shortlist import Shortlist
@@ -89,10 +89,11 @@ class _Part:
 class Translator:
     """A model, or an ensemble, with its tokenizers.
 
-    Texts of more than `max_source` tokens are translated in parts. `batch_tokens` is the batch size in source tokens,
-    padding included. `aligner` computes word alignments on request; `alignment` is the entry of the model file that
-    names its attention heads for them. `workers` is how many batches are translated in parallel, each with one core; by
-    default as many as torch has threads. With a `shortlist`, only likely words are scored.
+    Texts of more than `max_source` tokens, or than the model has positions, are translated in parts. `batch_tokens` is
+    the batch size in source tokens, padding included. `aligner` computes word alignments on request; `alignment` is
+    the entry of the model file that names its attention heads for them. `workers` is how many batches are translated in
+    parallel, each with one core; by default as many as torch has threads. With a `shortlist`, only likely words are
+    scored.
     """
 
     def __init__(
@@ -117,7 +118,10 @@ class Translator:
         self.models, self._device = scorer.models, scorer.device
         self.source, self.target = source, target
         self.strategy = Beam() if strategy is None else strategy
-        self.max_source, self.batch_tokens, self.aligner = max_source, batch_tokens, aligner
+        self.positions = most_positions(scorer.models)
+        """how many tokens the model can read in a row, if they are limited"""
+        limits = [limit for limit in (max_source, self.positions) if limit is not None]
+        self.max_source, self.batch_tokens, self.aligner = min(limits, default=None), batch_tokens, aligner
         self.alignment = alignment
         cores = torch.get_num_threads() if self._device.type == "cpu" else 1
         self.workers, self.shortlist = cores if workers is None else workers, shortlist
@@ -159,6 +163,12 @@ class Translator:
         read, said = self.source.encode_batch(sources), self.target.encode_batch(targets)
         pairs = [([*one, EOS], [*other, EOS]) for one, other in zip(read, said, strict=True)]
         lengths = [max(len(one), len(other)) for one, other in pairs]
+        for number, length in enumerate(lengths, start=1):
+            if self.positions is not None and length > self.positions:
+                raise UsageError(
+                    f"score: pair {number} has {length} tokens on a side, but the model has learned "
+                    f"{self.positions} positions; leave it out"
+                )
         return in_batches(pairs, lengths, self._score_batch, self.batch_tokens)
 
     def _score_batch(self, pairs: list[tuple[list[int], list[int]]]) -> list[tuple[float, ...]]:

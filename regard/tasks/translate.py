@@ -26,6 +26,7 @@ from regard.data.store import Store, build_store
 from regard.data.subwords.resegment import Resegment
 from regard.data.subwords.tokenizer import SubwordPair
 from regard.decoding.opening import shortlist_of, strategy_of, subwords_of
+from regard.decoding.scorer import most_positions
 from regard.decoding.strategies.greedy import Greedy
 from regard.decoding.strategy import STRATEGIES, Strategy
 from regard.decoding.translator import Translator
@@ -132,7 +133,9 @@ class Translate(Task):
 
     def metrics(self, model: Model, prepared: PreparedPairs) -> dict[str, float]:
         """Loss and perplexity without label smoothing; BLEU, chrF and exact match of greedy translations."""
-        found = mean_losses(model, prepared.dev, partial(_teacher_forced, CrossEntropy(smoothing=0.0)))
+        most = most_positions([model])
+        dev = prepared.dev if most is None else [kept for item in prepared.dev for kept in item.within(most)]
+        found = mean_losses(model, dev, partial(_teacher_forced, CrossEntropy(smoothing=0.0)))
         pair = prepared.pair
         translator = Translator(model, pair.source, pair.target, Greedy(), batch_tokens=4096)
         outputs = [one.text for one in translator.translate([pair.source for pair in prepared.dev_pairs])]
@@ -144,7 +147,8 @@ class Translate(Task):
     def extras(self, design: Design, model: Model, prepared: PreparedPairs) -> dict[str, Any]:
         """The maximum source length, and the alignment heads of a guided model."""
         guided = {} if self.guide is None else {"alignment": self.guide.alignment(model)}
-        return {"max_source": _most_source(design, int(prepared.store.sides[0].lengths.max())), **guided}
+        longest = [int(side.lengths.max()) for side in prepared.store.sides]
+        return {"max_source": _most_source(design, longest, self.batches.longest), **guided}
 
     def flops(self, design: Design, prepared: PreparedPairs) -> float:
         source = int(prepared.store.sides[0].lengths.sum())
@@ -208,14 +212,8 @@ class Translate(Task):
         if how.groups:
             return [_by_length(sources, outputs, references, how)]
         scores = corpus_scores(outputs, references, tokenize=how.tokenize, samples=how.samples, lowercase=how.lowercase)
-        values = [value for row in opened.score(sources, references) for value in row]
-        return [
-            *scores,
-            QualityScore("exact match", exact_match(outputs, references), after=" %"),
-            QualityScore(
-                "perplexity", math.exp(-sum(values) / len(values)), digits=3, after=" of the reference, by subword"
-            ),
-        ]
+        exact = QualityScore("exact match", exact_match(outputs, references), after=" %")
+        return [*scores, exact, *_perplexity(opened, sources, references)]
 
     def _dev(
         self, folder: Path, data: Path, subwords: SubwordPair, say: Say
@@ -269,15 +267,33 @@ def _teacher_forced(cross_entropy: CrossEntropy, model: Model, item: Batch) -> L
     return token_loss(cross_entropy, model, hidden, item.target_out)
 
 
-def _most_source(design: Design, longest: int) -> int:
-    """The maximum source length: the number of learned positions, else twice the longest in training."""
+def _most_source(design: Design, longest: Sequence[int], kept: int | None) -> int:
+    """The maximum source length: the number of learned positions, else twice the longest in training.
+
+    `longest` has the tokens of the longest sentence of each side; sentences of more than `kept` are not trained on.
+    """
     table = getattr(getattr(design, "positions", None), "length", None)
-    if table is not None and table < longest:
+    read = min(max(longest), kept or max(longest))
+    if table is not None and table < read:
         raise RegardError(
-            f"model.positions: {table} positions are learned, but a training sentence has {longest} tokens; "
+            f"model.positions: {table} positions are learned, but a training sentence has {read} tokens; "
             "set a larger length, or batches.longest"
         )
-    return int(table) if table is not None else max(_LEAST_SOURCE, 2 * longest)
+    return int(table) if table is not None else max(_LEAST_SOURCE, 2 * longest[0])
+
+
+def _perplexity(translator: Translator, sources: list[str], references: list[str]) -> list[QualityScore]:
+    """Of the references, without those that have more tokens than the model has positions."""
+    most = translator.positions
+    texts = (translator.source.encode_batch(sources), translator.target.encode_batch(references))
+    fits = [most is None or max(map(len, pair)) < most for pair in zip(*texts, strict=True)]
+    pairs = [pair for pair, fit in zip(zip(sources, references, strict=True), fits, strict=True) if fit]
+    values = [value for row in translator.score(*map(list, zip(*pairs, strict=True))) for value in row] if pairs else []
+    if not values:
+        return []
+    left = "" if all(fits) else f" ({fits.count(False):,} pairs longer than its {most} positions left out)"
+    mean = math.exp(-sum(values) / len(values))
+    return [QualityScore("perplexity", mean, digits=3, after=f" of the reference, by subword{left}")]
 
 
 def _translated(translator: Translator, sources: list[str], how: Evaluation) -> list[str]:

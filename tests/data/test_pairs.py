@@ -62,3 +62,13 @@ def test_links_are_numbered_by_their_pair() -> None:
     assert none is not None
     assert none.shape == (0, 3)
     assert collate(rows, rows).links is None
+
+
+@given(rows=pairs)
+def test_pairs_that_are_too_long_are_left_out(rows: list[tuple[np.ndarray, np.ndarray]]) -> None:
+    batch = collate([source for source, _ in rows], [target for _, target in rows])
+    kept = [pair for pair in rows if max(map(len, pair)) <= 5]
+    found = batch.within(5)
+    assert [(len(one), one.count) for one in found] == [(len(kept), sum(len(pair[1]) for pair in kept))] * bool(kept)
+    for one in found:
+        assert max(one.source.shape[1], one.target_in.shape[1]) <= 5

@@ -80,7 +80,7 @@ def learned(name: str) -> Generator:
 
 MODELS = {
     "rnn_lm": RnnLm(cell="gru", width=16),
-    "gpt": Gpt(layers=1, width=16, heads=2, positions="learned(64)"),
+    "gpt": Gpt(layers=1, width=16, heads=2, positions="learned(16)"),
 }
 STRATEGIES = (Greedy(max_length=12), Sample(max_length=12, n_best=3), Beam(size=3, n_best=2, max_length=12))
 
@@ -101,3 +101,12 @@ def test_a_continuation_has_the_score_of_its_text(name: str, strategy: Strategy,
     given = len(model.subwords.encode(prompt))
     for one in model.generate([prompt], strategy)[0]:
         assert one.score == pytest.approx(sum(model.score([one.text])[given:]), abs=1e-4)
+
+
+def test_learned_positions_bound_what_is_generated_and_scored_at_once() -> None:
+    model = learned("gpt")
+    assert len(model.score(GO)) == sum(len(model.subwords.encode(line)) + 1 for line in GO) > 64
+    ((one,),) = model.generate(["go to"], Greedy(min_length=20, max_length=100))
+    assert len(one.tokens) == 15 - 2
+    with pytest.raises(UsageError, match="a prefix has 16 tokens, but the model has learned 16 positions"):
+        model.generate(["go " * 16], Greedy(max_length=2))

@@ -1,5 +1,7 @@
+import pytest
 import torch
 
+from regard.base.errors import UsageError
 from regard.data.subwords.tokenizer import EOS
 from regard.decoding.rules import FREE, forced_tokens
 from tests.decoding.fakes import rules
@@ -88,3 +90,13 @@ def test_the_best_of_a_sentence_are_those_of_all_its_beams() -> None:
         else:
             assert (token[:, :3] == EOS).all()
             assert (total[:, 3:] == -torch.inf).all()
+
+
+def test_no_output_is_longer_than_there_are_positions() -> None:
+    free = rules(most=torch.tensor([3, 100]))
+    assert free.within(None) is free
+    assert free.within(9).most.tolist() == [3, 8]
+    forced = rules(forced=forced_tokens([(4, 5, 6), ()], CPU))
+    assert forced.within(4).most.tolist() == [3, 3]
+    with pytest.raises(UsageError, match="a prefix has 3 tokens, but the model has learned 3 positions"):
+        forced.within(3)

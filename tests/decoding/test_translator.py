@@ -8,6 +8,7 @@ from regard.decoding.shortlist import Shortlist
 from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategies.greedy import Greedy
 from regard.decoding.translator import Pair, Translator
+from regard.models.transformer import Transformer
 from tests.data.examples import LINES, subwords
 from tests.decoding.fakes import Fake, FakeLanguage
 
@@ -156,3 +157,19 @@ def test_a_shortlist_is_what_texts_are_translated_with() -> None:
     everything = Shortlist(nothing, np.arange(len(known)), len(known))
     same = translator(shortlist=everything).translate(TEXTS)
     assert [one.text for one in same] == [one.text for one in translator().translate(TEXTS)]
+
+
+def test_learned_positions_bound_both_sides_and_no_text_spoils_its_neighbors() -> None:
+    known = subwords()
+    torch.manual_seed(0)
+    design = Transformer(encoder_layers=1, decoder_layers=1, feedforward=16, width=16, heads=2, positions="learned(12)")
+    model = Translator(design.build({"source": len(known), "target": len(known)}).eval(), known, known, Greedy())
+    short, long = "dog runs", " ".join(TEXTS)
+    found = model.translate([short, long, short])
+    assert found[0].text == found[2].text == model.translate([short])[0].text
+    assert len(found[0].n_best[0].tokens) <= 11
+    assert "longer than the 12 tokens that the model reads" in str(found[1].notes[0])
+    with pytest.raises(UsageError, match=r"a prefix has \d+ tokens, but the model has learned 12 positions"):
+        model.translate([short], prefixes=[long])
+    with pytest.raises(UsageError, match=r"pair 2 has \d+ tokens on a side, but the model has learned 12 positions"):
+        model.score([short, long], [short, short])

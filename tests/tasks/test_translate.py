@@ -1,5 +1,6 @@
 """Translation: two sides of text, prepared, trained on, opened and evaluated."""
 
+import math
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from regard.metrics.quality import corpus_scores
 from regard.tasks import translate
 from regard.tasks.run import read_run
 from regard.tasks.start import Started
+from regard.tasks.task import Evaluation
 from regard.tasks.translate import dev_batches
 from tests.apps import toy
 from tests.apps.running import SMALL, Run, changes
@@ -75,13 +77,30 @@ def test_sentences_beyond_the_learned_positions_are_refused(home: Path, tmp_path
     assert extras(prepare(settings(home), tmp_path / "run", home))["max_source"] == 128
 
 
+def test_learned_positions_bound_validations_and_evaluations(home: Path, tmp_path: Path) -> None:
+    toy.write_pairs(home, "dev", [*toy.pairs(6), ("a dog " * 10, "ein hund " * 10)])
+    made = prepare(_transformer(home, "learned(9)", 'dev = ["dev.en", "dev.de"]\n'), tmp_path / "run", home)
+    model = made.model().eval()
+    metrics = made.run.task.metrics(model, made.prepared)
+    assert math.isfinite(metrics["loss"])
+    opened = made.run.task.open([made.artifact(model)], [model])
+    found = made.run.task.evaluate(opened, [home / "dev.en", home / "dev.de"], Evaluation(samples=0))
+    assert "(1 pairs longer than its 9 positions left out)" in found[-1].after
+
+
+def test_pairs_that_no_batch_holds_need_no_positions(home: Path, tmp_path: Path) -> None:
+    chosen = _transformer(home, "learned(6)", after="[batches]\nlongest = 6\n")
+    assert extras(prepare(chosen, tmp_path / "run", home))["max_source"] == 6
+
+
 def extras(made: Started) -> dict[str, Any]:
     return dict(made.artifact(made.model()).extras)
 
 
-def _transformer(home: Path, positions: str) -> Any:
-    text = '[data]\ntrain = ["train.en", "train.de"]\n[subwords]\nkind = "word"\n[model]\nname = "transformer"\n'
-    (home / "other.toml").write_text(f'{text}preset = "tiny"\npositions = "{positions}"\n', encoding="utf-8")
+def _transformer(home: Path, positions: str, data: str = "", after: str = "") -> Any:
+    text = f'[data]\ntrain = ["train.en", "train.de"]\n{data}[subwords]\nkind = "word"\n'
+    model = f'[model]\nname = "transformer"\npreset = "tiny"\npositions = "{positions}"\n'
+    (home / "other.toml").write_text(text + model + after, encoding="utf-8")
     return read_run(home / "other.toml")
 
 

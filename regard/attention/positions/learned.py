@@ -40,6 +40,7 @@ class LearnedTable(nn.Module, PositionVectors):
     def __init__(self, length: int, width: int, join: Join = "add", layers: Layers = "first") -> None:
         super().__init__()
         self.join, self.layers, self.width = join, layers, width
+        self.limit = length
         self.weight = nn.Parameter(torch.empty(length, width).normal_(std=0.02))
 
     def vectors(self, at: Tensor, width: int) -> Tensor:
