@@ -15,6 +15,7 @@ app = typer.Typer(add_completion=False)
         "regard generate runs/lm 'The game was'",
         "regard generate runs/lm '' --strategy 'sample(temperature=0.8, top_p=0.95, max_length=60, seed=7)'",
         "regard generate runs/lm 'In 1912' --strategy greedy",
+        "regard generate runs/lm 'In 1912' --strategy 'sample(n_best=3)'",
     )
 )
 def generate(
@@ -24,7 +25,11 @@ def generate(
     device: DeviceOption = "cpu",
     threads: ThreadsOption = None,
 ) -> None:
-    """Continue each prompt with a language model and print the whole text."""
+    """Continue each prompt with a language model and print the whole text.
+
+    With n_best=3 in the strategy, three lines a prompt, the likeliest first: the prompt's number ||| the text ||| the
+    log-probability of what was added, as translate --n-best prints them.
+    """
     use_threads(threads)
     from regard.base.errors import UsageError
     from regard.decoding.generator import Generator
@@ -34,5 +39,7 @@ def generate(
     if not isinstance(generator, Generator):
         raise UsageError(f"{model}: a translation model; use regard translate")
     search = chosen_strategy(strategy, None, generator.strategy)
-    for options in generator.generate(prompts, search):
-        typer.echo(options[0].text)
+    several = getattr(search, "n_best", 1) > 1
+    for number, options in enumerate(generator.generate(prompts, search), start=1):
+        for one in options:
+            typer.echo(f"{number} ||| {one.text} ||| {one.score:.4f}" if several else one.text)

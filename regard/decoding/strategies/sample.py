@@ -77,6 +77,12 @@ class Sample(Strategy):
         if self.top_p < 1:
             before = probabilities.cumsum(-1) - probabilities
             probabilities = probabilities.masked_fill(before >= self.top_p, 0.0)
+        if tokens is not None:
+            # Summed in the order of their ids, not of their probabilities: rounding, which differs with the shape of a
+            # batch, lets tokens that are equally likely to the last digits change places, and the number drawn would
+            # then fall on the other of the two.
+            tokens, order = tokens.sort(-1)
+            probabilities = probabilities.gather(1, order)
         cumulative = probabilities.cumsum(-1)
         reached = cumulative > (draws[:, None] * cumulative[:, -1:])
         picked = reached.to(torch.uint8).argmax(-1)

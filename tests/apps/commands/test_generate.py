@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from tests.apps import toy
 from tests.apps.running import SMALL_LM, Run, changes
 
@@ -35,6 +37,15 @@ def test_a_run_may_say_how_to_generate(home: Path, run: Run) -> None:
     first, again = (run("generate", "runs/lm", "das").lines for _ in range(2))
     assert first == again
     assert len(first[0].split()) == 4
+
+
+@pytest.mark.parametrize("strategy", ["sample(n_best=3, max_length=6)", "beam(size=3, n_best=3, max_length=6)"])
+def test_all_of_the_n_best_are_printed_with_their_scores(strategy: str, home: Path, run: Run) -> None:
+    rows = [line.split(" ||| ") for line in run("generate", "runs/lm", "das", "baum", "--strategy", strategy).lines]
+    assert [number for number, _, _ in rows] == ["1"] * 3 + ["2"] * 3
+    assert all(text.startswith("das" if number == "1" else "baum") for number, text, _ in rows)
+    assert len({text for _, text, _ in rows}) > 2
+    assert all(float(score) < 0 for _, _, score in rows)
 
 
 def test_a_translation_model_is_refused(home: Path, run: Run) -> None:

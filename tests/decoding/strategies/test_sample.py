@@ -8,6 +8,7 @@ from regard.data.subwords.tokenizer import EOS
 from regard.decoding.search import search
 from regard.decoding.strategies.greedy import Greedy
 from regard.decoding.strategies.sample import Sample
+from regard.models.gpt import Gpt
 from tests.decoding.fakes import Fake, FakeLanguage, sources
 
 
@@ -78,3 +79,26 @@ def test_one_likeliest_token_is_greedy() -> None:
 def test_settings_out_of_range_are_refused(settings: dict[str, float], sentence: str) -> None:
     with pytest.raises(ConfigError, match=sentence):
         Sample(**settings)
+
+
+@pytest.mark.parametrize("settings", [{}, {"top_k": 8}, {"top_p": 0.8}, {"top_k": 8, "top_p": 0.8}])
+def test_tokens_that_differ_by_rounding_alone_may_change_places(settings: dict[str, float]) -> None:
+    logits = torch.linspace(2, -6, 10).repeat_interleave(2).repeat(2, 1)
+    logits[0, ::2] += 2.4e-7
+    logits[1, 1::2] += 2.4e-7
+    draws = (torch.arange(500).double() + 0.5) / 500
+    one, other = (Sample(**settings)._pick(row.expand(500, -1), draws) for row in logits)
+    assert torch.equal(one, other)
+    assert len(one.unique()) >= 4
+
+
+def test_a_text_gets_the_same_sample_in_any_company() -> None:
+    torch.manual_seed(0)
+    model = Gpt(layers=2, width=32, heads=2, positions="learned(64)").build({"text": 300}).eval()
+    prompts = [[4 + (at * step) % 290 for step in range(1 + at % 6)] for at in range(24)]
+    strategy = Sample(top_k=8, max_length=10, n_best=2)
+    alone = [[one.tokens for one in search(model, None, None, strategy, [prompt])[0]] for prompt in prompts]
+    for size in (3, 8, 24):
+        parts = [prompts[start : start + size] for start in range(0, 24, size)]
+        found = [row for part in parts for row in search(model, None, None, strategy, part)]
+        assert [[one.tokens for one in row] for row in found] == alone
