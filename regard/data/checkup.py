@@ -19,6 +19,7 @@ from regard.data.corpus import Corpus, Counts, SentencePair
 
 _SHOWN = 5
 _SAMPLE = 200_000
+_MEMORY = "scores on them measure memory, not skill; take them out of the training text"
 
 
 @dataclass
@@ -57,12 +58,35 @@ def check_corpus(train: Corpus, held_out: dict[str, Corpus]) -> Checkup:
     for line in seen.repeated:
         duplicates.add(f"line {line}")
     findings = [_blank(counts), duplicates]
-    findings += [_leaks(name, corpus, seen) for name, corpus in held_out.items()]
+    for name, corpus in held_out.items():
+        findings += _leaks(name, corpus, seen)
     sample = list(islice(train.pairs(), _SAMPLE))
     findings += [_copies(sample), _odd_lengths(sample), *_wrong_language(sample)]
     found = [finding for finding in findings if finding.count]
     sound = () if found else ("no duplicates, leaks, copies, odd lengths or lines in a wrong language",)
     return Checkup((str(counts), *sound), found)
+
+
+def check_lines(train: Corpus, held_out: dict[str, Corpus]) -> Checkup:
+    """Find duplicates in one-sided text, and lines of held-out sets that stand in the training text."""
+    counts = Counts()
+    hashes, lines = array("Q"), array("I")
+    for line in train.lines(counts):
+        hashes.append(_hash(line.text))
+        lines.append(line.line)
+    seen, firsts = np.unique(np.array(hashes, np.uint64), return_index=True)
+    duplicates = Finding("lines occur once more", "harmless in small numbers; drop them if they are many")
+    for number in np.delete(np.array(lines), firsts):
+        duplicates.add(f"line {number}")
+    findings = [duplicates]
+    for name, corpus in held_out.items():
+        leak = Finding(f"lines of {name} stand in the training text", _MEMORY)
+        for line in corpus.lines():
+            if _in(_hash(line.text), seen):
+                leak.add(f"line {line.line} of {name}")
+        findings.append(leak)
+    found = [finding for finding in findings if finding.count]
+    return Checkup((str(counts), *(() if found else ("no duplicates or leaks",))), found)
 
 
 class _Seen:
@@ -95,15 +119,17 @@ def _blank(counts: Counts) -> Finding:
     return Finding("lines have a blank side", "they are skipped in training", blank)
 
 
-def _leaks(name: str, corpus: Corpus, seen: _Seen) -> Finding:
-    leak = Finding(
-        f"pairs of {name} have both sides in the training text",
-        "scores on them measure memory, not skill; take them out of the training text",
+def _leaks(name: str, corpus: Corpus, seen: _Seen) -> list[Finding]:
+    both = Finding(f"pairs of {name} have both sides in the training text", _MEMORY)
+    source = Finding(
+        f"sources of {name} stand in the training text with another translation",
+        "scores on them reward or punish what was learned by heart; take them out of the training text",
     )
     for pair in corpus.pairs():
-        if _in(_hash(pair.source), seen.sources) and _in(_hash(pair.target), seen.targets):
+        if _in(_hash(pair.source), seen.sources):
+            leak = both if _in(_hash(pair.target), seen.targets) else source
             leak.add(f"line {pair.line} of {name}")
-    return leak
+    return [both, source]
 
 
 def _copies(sample: list[SentencePair]) -> Finding:

@@ -2,13 +2,13 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from regard.base.errors import ConfigError
-from regard.data.checkup import Checkup
+from regard.data.checkup import Checkup, check_lines
 from regard.data.corpus import open_corpus
 from regard.data.plan import BatchPosition
 from regard.data.store import build_store
@@ -91,7 +91,8 @@ class Language(Task):
 
     def check(self, prepared: PreparedText, data: Path, test: Sequence[Path] = ()) -> Checkup:
         held_out = self.data.held_out(data, test, sides=1)
-        return Checkup((prepared.summary, *text_facts(prepared, held_out)), [])
+        found = check_lines(self.data.training(data, sides=1), held_out)
+        return replace(found, facts=(*found.facts, *text_facts(prepared, held_out)))
 
     @classmethod
     def open(

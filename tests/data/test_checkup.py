@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from regard.data.checkup import Checkup, Finding, check_corpus
+from regard.data.checkup import Checkup, Finding, check_corpus, check_lines
 from regard.data.corpus import Corpus, open_corpus
 
 ENGLISH = "the dog sees cat and house with water under tree while bird flies over green field".split()
@@ -72,6 +72,34 @@ def test_leaks_into_the_training_text_are_found(tmp_path: Path) -> None:
     finding = only(check(tmp_path, pairs, dev))
     assert finding.what == "pairs of dev have both sides in the training text"
     assert finding.places == ["line 5 of dev"]
+
+
+def test_a_held_out_source_with_another_translation_in_training_is_found(tmp_path: Path) -> None:
+    dev = sentences(20, seed=2)
+    pairs = sentences(300)
+    pairs[7] = (dev[4][0].upper(), pairs[7][1])
+    finding = only(check(tmp_path, pairs, dev))
+    assert finding.what == "sources of dev stand in the training text with another translation"
+    assert finding.places == ["line 5 of dev"]
+
+
+def text(folder: Path, name: str, lines: list[str]) -> Corpus:
+    path = folder / f"{name}.txt"
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return open_corpus(path)
+
+
+def test_lines_of_one_side_are_found_twice_and_where_they_are_held_out(tmp_path: Path) -> None:
+    lines, dev = ([source for source, _ in sentences(40, seed=seed)] for seed in (1, 2))
+    sound = check_lines(text(tmp_path, "train", lines), {"dev": text(tmp_path, "dev", dev)})
+    assert sound.findings == []
+    assert "no duplicates or leaks" in sound.facts
+    lines[10], lines[20], dev[4] = lines[3], f" {lines[3].upper()}", lines[30]
+    found = check_lines(text(tmp_path, "train", lines), {"dev": text(tmp_path, "dev", dev)})
+    assert [(finding.what, finding.places) for finding in found.findings] == [
+        ("lines occur once more", ["line 11", "line 21"]),
+        ("lines of dev stand in the training text", ["line 5 of dev"]),
+    ]
 
 
 def test_copied_lines_are_found_but_numbers_may_be_copied(tmp_path: Path) -> None:

@@ -29,3 +29,13 @@ def test_windows_are_read_without_a_source_and_without_empty_rows(home: Path) ->
     loss = settings(home, "lm.toml").task.loss(Watching(), window)
     assert seen == {"source": None, "rows": 3}
     assert loss.count == window.count == 5
+
+
+def test_a_checkup_finds_lines_twice_and_lines_that_leak(home: Path, tmp_path: Path) -> None:
+    lines = [f"das hund baum {'ja ' * at}" for at in range(1, 30)]
+    (home / "train.de").write_text("".join(f"{line}\n" for line in [*lines, lines[0]]), encoding="utf-8")
+    for name, line in (("dev", lines[4]), ("test", lines[7])):
+        (home / f"{name}.de").write_text(f"haus\n{line}\n", encoding="utf-8")
+    made = prepare(settings(home, "lm.toml"), tmp_path / "run", home)
+    found = made.run.task.check(made.prepared, home, [home / "test.de"])
+    assert [finding.places for finding in found.findings] == [["line 30"], ["line 2 of dev"], ["line 2 of test"]]
