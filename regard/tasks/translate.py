@@ -65,6 +65,11 @@ class PreparedPairs(PreparedText):
     pair: SubwordPair
     dev_pairs: tuple[SentencePair, ...]
 
+    @property
+    def batches(self) -> list[Batch]:
+        """The dev set as batches of pairs."""
+        return [item for item in self.dev if isinstance(item, Batch)]
+
     def sample(self, most: int) -> tuple[list[str], list[str]]:
         """The sources and targets of at most `most` training pairs, evenly spaced."""
         count = min(most, len(self.store))
@@ -134,7 +139,7 @@ class Translate(Task):
     def metrics(self, model: Model, prepared: PreparedPairs) -> dict[str, float]:
         """Loss and perplexity without label smoothing; BLEU, chrF and exact match of greedy translations."""
         most = most_positions([model])
-        dev = prepared.dev if most is None else [kept for item in prepared.dev for kept in item.within(most)]
+        dev = prepared.dev if most is None else [kept for item in prepared.batches for kept in item.within(most)]
         found = mean_losses(model, dev, partial(_teacher_forced, CrossEntropy(smoothing=0.0)))
         pair = prepared.pair
         translator = Translator(model, pair.source, pair.target, Greedy(), batch_tokens=4096)
