@@ -21,6 +21,7 @@ SMALL = {
     "training.average": 1,
     "training.optimizer.learning_rate": 0.02,
     "training.schedule.warmup": 10,
+    "training.schedule.steps": 1500,  # so few steps learn most at a high rate
 }
 SMALL_LM = {
     "subwords.kind": "word",
@@ -33,6 +34,7 @@ SMALL_LM = {
     "training.steps": 20,
     "training.validate_every": 20,
     "training.schedule.warmup": 5,
+    "training.schedule.steps": 1000,
 }
 
 

@@ -191,13 +191,14 @@ def test_a_language_model_has_nothing_to_translate(home: Path, run: Run) -> None
         ("short.safetensors", 1, "short.safetensors: "),
         ("empty.safetensors", 1, "empty.safetensors: "),
         ("runs", 1, "runs: this folder holds no run"),
-        ("runs/en-de/checkpoints/step-00000090.safetensors", 1, "this is a training checkpoint, not a regard model"),
+        ("away.safetensors", 1, "away.safetensors: holds weights alone"),
     ],
 )
 def test_what_is_no_model_is_named(home: Path, run: Run, name: str, code: int, sentence: str) -> None:
     whole = Path("runs/en-de/model.safetensors").read_bytes()
     Path("short.safetensors").write_bytes(whole[: len(whole) // 2])
     Path("empty.safetensors").write_bytes(b"")
+    shutil.copy("runs/en-de/checkpoints/step-00000090.safetensors", "away.safetensors")
     done = run("translate", name, stdin="dog\n")
     assert done.code == code
     assert done.out == ""
