@@ -14,6 +14,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from regard.attention.memories.growing import Growing
+from regard.attention.memory import MEMORIES
 from regard.attention.multihead import MultiHead
 from regard.attention.normalizers.softmax import Softmax
 from regard.attention.position import PositionVectors
@@ -25,6 +27,8 @@ from regard.base.errors import RegardError, UsageError
 from regard.decoding.packed.acceptance import unusual
 from regard.layers.block import Block
 from regard.layers.embedding import Embedding
+from regard.layers.feeds.plain import Plain
+from regard.layers.mixers.self_attention import SelfAttention
 from regard.layers.stack import Stack
 from regard.models.model import Model
 from regard.models.transformer import Transformer, TransformerModel
@@ -49,16 +53,23 @@ def check_expressible(design: Any, where: str) -> Transformer:
         kind = type(design).__name__.lower()
         raise UsageError(f"{where}: model.name is '{kind}', but CTranslate2 runs the model 'transformer' alone")
     positions = design.positions
-    fine = {
-        "score": type(design.score) in (ScaledDot, Dot),
-        "normalizer": type(design.normalizer) is Softmax,
-        "positions": positions is None or type(positions) in (Sinusoidal, Learned),
-    }
-    usable = {"score": "scaled_dot or dot", "normalizer": "softmax", "positions": "sinusoidal, learned or none"}
-    for name, good in fine.items():
+    activation = design.feed.activation or design.activation if type(design.feed) is Plain else design.activation
+    demands: list[tuple[str, Any, bool, str]] = [
+        ("score", design.score, type(design.score) in (ScaledDot, Dot), "scaled_dot or dot"),
+        ("normalizer", design.normalizer, type(design.normalizer) is Softmax, "softmax"),
+        ("positions", positions, type(positions) in (type(None), Sinusoidal, Learned), "sinusoidal, learned or none"),
+        ("mixer", design.mixer, type(design.mixer) is SelfAttention, "self_attention"),
+        ("mask", design.mask, design.mask is None, "none (causal in the decoder)"),
+        ("memory", design.memory, type(MEMORIES.make(design.memory)) is Growing, "growing"),
+        ("feed", design.feed, type(design.feed) is Plain, "plain"),
+        ("activation", activation, activation in _ACTIVATIONS, ", ".join(_ACTIVATIONS)),
+        ("norm", design.norm, design.norm == "layer", "layer"),
+        ("residual_scale", design.residual_scale, design.residual_scale == 1, "1.0"),
+    ]
+    for name, chosen, good, usable in demands:
         if not good:
-            chosen = type(getattr(design, name)).__name__
-            raise UsageError(f"{where}: model.{name} is {chosen}, but CTranslate2 computes with {usable[name]} alone")
+            shown = chosen if isinstance(chosen, str | float) else type(chosen).__name__
+            raise UsageError(f"{where}: model.{name} is {shown}, but CTranslate2 computes with {usable} alone")
     if isinstance(positions, PositionVectors) and (positions.layers, positions.join) != ("first", "add"):
         found = f"join={positions.join!r}, layers={positions.layers!r}"
         raise UsageError(f"{where}: model.positions has {found}, but CTranslate2 adds them before the first layer")

@@ -87,7 +87,11 @@ def _check(graph: Graph, folder: Path, vocabularies: tuple[int, int], where: str
         with torch.no_grad():
             wanted = graph.module(*given)
         fed = {name: one.numpy() for name, one in zip(graph.inputs, given, strict=True) if name in used}
-        found = session.run(None, fed)
+        try:
+            found = session.run(None, fed)
+        except Exception as error:  # onnxruntime's errors have no common kind
+            reason = f"the graph '{graph.name}' does not run: {str(error).splitlines()[0]}"
+            raise RegardError(f"{where}: cannot be exported: {reason}") from error
         for name, ours, theirs in zip(
             graph.outputs, wanted if isinstance(wanted, tuple) else (wanted,), found, strict=True
         ):

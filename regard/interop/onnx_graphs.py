@@ -19,8 +19,8 @@ from torch import Tensor, nn
 from regard.attention.memories.growing import Growing
 from regard.attention.memory import Memory, PairMemory
 from regard.attention.part import positions_of
-from regard.attention.reading import Reading
 from regard.base.errors import UsageError
+from regard.interop.onnx_parts import prepare
 from regard.layers.mixer import MixerState
 from regard.models.gpt import GptModel
 from regard.models.model import LayerState, Model, State
@@ -81,9 +81,7 @@ def make_graphs(model: Model, where: str) -> list[Graph]:
     if type(model) not in (TransformerModel, Seq2seqModel, GptModel):
         kind = type(model).__name__.removesuffix("Model").lower()
         raise UsageError(f"{where}: model.name is '{kind}', but ONNX is written for transformer, seq2seq and gpt")
-    for part in model.modules():
-        if isinstance(part, Reading):
-            part.backend = "plain"  # the definition: whatever the sizes are, the same operations
+    prepare(model, where)
     slots = _slots(model, where)
     source: dict[str, Axes] = {"source": ("batch", "source"), "source_lengths": ("batch",)}
     target: dict[str, Axes] = {"target": ("batch", "target")}
@@ -192,6 +190,8 @@ def _slots(model: Model, where: str) -> list[Slot]:
         before = model.start(source, lengths, rows=2)
         memories = [*before.memories, *before.sources] if isinstance(before, LayerState) else []
         others = [one for one in memories if type(one) is not Growing]
+        if others and not isinstance(others[0], Memory):
+            raise UsageError(f"{where}: model.mixer must be 'self_attention', the one mixer that ONNX is written for")
         if others:
             kind = type(others[0]).__name__.strip("_").lower()
             raise UsageError(f"{where}: model.memory is '{kind}', but ONNX is written for the memory 'growing' alone")

@@ -81,6 +81,20 @@ def test_heads_that_align() -> None:
         (Transformer(score="additive"), "model.score is Additive, but CTranslate2 computes with scaled_dot or dot"),
         (Transformer(normalizer="sparsemax"), "model.normalizer is Sparsemax, but"),
         (Transformer(positions="rotary"), "model.positions is Rotary, but"),
+        (
+            Transformer(mixer="recurrent", positions=None),
+            "model.mixer is Recurrent, but CTranslate2 computes with",
+        ),
+        (Transformer(mask="window(9)"), r"model.mask is Window, but CTranslate2 computes with none \(causal in the"),
+        (
+            Transformer(memory="compressed(4)"),
+            r"model.memory is compressed\(4\), but CTranslate2 computes with",
+        ),
+        (Transformer(feed="gated"), "model.feed is Gated, but CTranslate2 computes with plain alone"),
+        (Transformer(activation="sigmoid"), "model.activation is sigmoid, but CTranslate2 computes with relu, gelu,"),
+        (Transformer(feed="plain(activation='identity')"), "model.activation is identity, but"),
+        (Transformer(norm="rms"), "model.norm is rms, but CTranslate2 computes with layer alone"),
+        (Transformer(residual_scale=2.0), "model.residual_scale is 2.0, but CTranslate2 computes with 1.0 alone"),
         (Transformer(positions="sinusoidal(layers='every')"), "has join='add', layers='every', but"),
     ],
 )

@@ -8,7 +8,7 @@ import torch
 from regard.base.errors import RegardError, UsageError
 from regard.data.subwords.tokenizer import BOS, EOS, Subwords
 from regard.decoding.strategies.greedy import Greedy
-from regard.interop import onnx_export
+from regard.interop import onnx_export, onnx_parts
 from regard.interop.export_folder import Manifest, read_manifest
 from regard.interop.onnx_export import export_onnx
 from regard.loading import load
@@ -112,6 +112,16 @@ def test_a_graph_that_computes_something_else_is_not_written(
     with pytest.raises(RegardError, match="cannot be exported: the graph 'start' computes another"):
         export_onnx(trained, tmp_path / "export")
     assert not list(tmp_path.iterdir())
+
+
+def test_a_graph_that_does_not_run_at_another_length_is_not_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(onnx_parts, "_UNTRACED", {})
+    file = write(tmp_path / "model.safetensors", Transformer(**SMALL | {"positions": "transformer_xl"}))
+    with pytest.raises(RegardError, match=r"cannot be exported: the graph 'start' does not run: .*ONNXRuntimeError"):
+        export_onnx(file, tmp_path / "export")
+    assert not (tmp_path / "export").exists()
 
 
 def test_what_is_there_is_kept(trained: Path, tmp_path: Path) -> None:

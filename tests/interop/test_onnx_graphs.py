@@ -57,6 +57,9 @@ def test_other_models_and_memories_are_refused() -> None:
         make_graphs(RnnLm(width=8).build({"text": 20}), "file")
     with pytest.raises(UsageError, match=r"model.memory is 'rolling', but ONNX is written for the memory 'growing'"):
         make_graphs(Gpt(width=16, heads=4, layers=1, memory="rolling(8)", positions=None).build({"text": 20}), "file")
+    mixing = Gpt(width=16, heads=4, layers=1, mixer="recurrent", positions=None)
+    with pytest.raises(UsageError, match=r"file: model.mixer must be 'self_attention', the one mixer that ONNX"):
+        make_graphs(mixing.build({"text": 20}), "file")
 
 
 def test_a_subclass_of_a_model_is_refused() -> None:
