@@ -7,7 +7,9 @@ page for each folder of `regard/`.
 import re
 import shutil
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
+from textwrap import dedent, indent
 from typing import Any
 
 from docutils import nodes
@@ -16,6 +18,7 @@ from sphinx import addnodes
 from sphinx.application import Sphinx
 
 import regard
+from regard.base.catalog import Catalog
 
 ROOT = Path(__file__).resolve().parents[1]
 FORGE = "https://github.com/regard-attention/regard"
@@ -50,7 +53,7 @@ html_math_renderer = "mathml"
 
 CONTENTS = {
     "Use": "docs/translate recipes/README docs/align docs/inspect docs/markup docs/serve docs/export",
-    "Understand": "docs/architecture docs/formulas docs/measured",
+    "Understand": "docs/tour docs/architecture docs/formulas docs/measured",
     "Look up": "docs/api/index",
     "Take part": "CONTRIBUTING CHANGELOG SECURITY",
 }
@@ -58,6 +61,8 @@ CONTENTS = {
 
 def setup(app: Sphinx) -> None:
     """Hook into the build."""
+    for setting in fields(Catalog):
+        setting.repr = setting.name == "package"  # all that signatures show of it
     app.add_html_math_renderer("mathml", (write_math, None), (write_math, None))
     app.connect("builder-inited", write_reference)
     app.connect("source-read", add_contents)
@@ -115,8 +120,8 @@ def plain_to_rst(_: Sphinx, kind: str, name: str, found: Any, options: Any, line
 def _paragraph(text: str) -> str:
     if text.startswith(">>>"):
         return text
-    if text.startswith("    "):
-        return f"::\n\n{text}"
+    if text.startswith(("    ", "|")):  # a formula, or a table whose columns are laid out already
+        return "::\n\n" + indent(dedent(text), "    ")
     return "".join(_escaped(text))
 
 
