@@ -7,7 +7,7 @@ import numpy as np
 from environments import ROOT
 
 from regard.data.plan import BatchPosition
-from regard.tasks.run import read_run
+from regard.tasks.run import Run, read_run
 
 RECIPE = ROOT / "recipes" / "multi30k.toml"
 QUICK = ROOT / "recipes" / "multi30k-quick.toml"
