@@ -36,7 +36,8 @@ def test_the_products_are_those_that_torch_counts(design):
 
     model, batch = design.build({"source": 50, "target": 50}), batch_of(3, 7, 5, 50)
     with FlopCounterMode(display=False) as counter:
-        CrossEntropy(smoothing=0.1, rows=None)(model, batch).total.backward()
+        hidden = model.hidden(batch.source, batch.source_lengths, batch.target_in)
+        CrossEntropy(smoothing=0.1, rows=None)(model, hidden, batch.target_out).total.backward()
     ours = training(Sizes(2, 3, 16, 24, 2, 50), Shape(3, 7, 5, 21, batch.count))
     counted = counter.get_flop_counts()["Global"]
     plain = sum(count for kind, count in counted.items() if "attention" not in str(kind))
