@@ -8,7 +8,7 @@ from typing import Any, Self
 from regard.attention.record import attention_layers
 from regard.base.errors import RegardError, UsageError
 from regard.decoding.translator import Translator
-from regard.models.model import Model
+from regard.models.writer import Writer
 from regard.runs.artifact import load_artifact, save_artifact
 
 
@@ -55,7 +55,7 @@ class HeadChoice:
         return choice
 
 
-def source_attentions(model: Model) -> dict[str, int]:
+def source_attentions(model: Writer) -> dict[str, int]:
     """The layers that attend to the source, and how many heads each has."""
     names = [name for name in attention_layers(model) if name.rpartition(".")[2] == "cross"]
     if not names:

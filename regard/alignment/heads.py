@@ -22,7 +22,7 @@ from regard.base.errors import UsageError
 from regard.data.links import Gold, LinkPoint
 from regard.data.subwords.tokenizer import words
 from regard.decoding.translator import Pair, Translator
-from regard.models.model import Model
+from regard.models.writer import Writer
 
 GOLD, BOTH_WAYS, WORDS = "gold links", "agreement of both directions", "agreement with words that occur together"
 TOKENS = "agreement with tokens that occur together"
@@ -67,7 +67,7 @@ class Ranking:
         return layers, scores
 
 
-def candidates(model: Model) -> list[HeadChoice]:
+def candidates(model: Writer) -> list[HeadChoice]:
     """Every head, and all heads of each layer together, at both shifts."""
     made = []
     for shift in (0, 1):

@@ -19,7 +19,7 @@ from regard.data.subwords.word_numbers import word_numbers
 from regard.decoding.batching import in_batches
 from regard.decoding.scorer import evaluating
 from regard.decoding.translator import Pair, Translator
-from regard.models.model import Model
+from regard.models.writer import Writer
 
 Weights = NDArray[np.float32]
 Grain = Literal["words", "tokens"]
@@ -88,7 +88,7 @@ def merge(
     return rows.transpose(1, 2)[:, None] @ (weights @ columns[:, None])
 
 
-def _seen(model: Model, batch: Batch, choices: Sequence[HeadChoice]) -> Float[Tensor, "batch choices target source"]:
+def _seen(model: Writer, batch: Batch, choices: Sequence[HeadChoice]) -> Float[Tensor, "batch choices target source"]:
     """The mean weights over the heads of each choice, at its shift, for all target tokens but `</s>`."""
     asked: dict[str, list[int]] = {}
     for choice in choices:
@@ -123,7 +123,7 @@ class _Enough(Exception):
 
 
 @contextmanager
-def _stopping(model: Model, recorded: Mapping[str, list[Tensor]], rows: int) -> Iterator[None]:
+def _stopping(model: Writer, recorded: Mapping[str, list[Tensor]], rows: int) -> Iterator[None]:
     """Raise _Enough once every recorded layer has seen so many rows: the layers above are not needed."""
 
     def stop(*_: object) -> None:

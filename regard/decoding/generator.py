@@ -14,7 +14,7 @@ from regard.decoding.scoring import log_probabilities
 from regard.decoding.search import search
 from regard.decoding.strategies.sample import Sample
 from regard.decoding.strategy import Strategy
-from regard.models.model import Model
+from regard.models.writer import Writer
 
 
 @dataclass(frozen=True)
@@ -34,14 +34,14 @@ class Generator:
 
     def __init__(
         self,
-        models: Model | Sequence[Model],
+        models: Writer | Sequence[Writer],
         subwords: Subwords,
         strategy: Strategy | None = None,
         *,
         batch_tokens: int = 4096,
     ) -> None:
         scorer = Scorer(models)
-        if scorer.has_source:
+        if scorer.reads:
             raise UsageError("generator: the model reads a source; use Translator")
         self.models, self.subwords, self._device = scorer.models, subwords, scorer.device
         self.strategy = Sample(max_length=100) if strategy is None else strategy

@@ -12,7 +12,7 @@ from typing import Self
 
 import torch
 from jaxtyping import Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from regard.attention.position import Position
 from regard.base.errors import CombinationError, UsageError
@@ -20,7 +20,7 @@ from regard.data.subwords.tokenizer import BOS, EOS
 from regard.decoding.packed.decoder import Packed, packed
 from regard.decoding.topk import LogSumExp
 from regard.decoding.words import Words
-from regard.models.model import Model, State
+from regard.models.writer import State, Transducer, Writer
 
 
 @dataclass(frozen=True)
@@ -48,20 +48,20 @@ class EnsembleState:
 class Scorer:
     """Steps one model or an ensemble, over the whole vocabulary or over shortlisted words."""
 
-    def __init__(self, models: Model | Sequence[Model], words: Words | None = None) -> None:
+    def __init__(self, models: Writer | Sequence[Writer], words: Words | None = None) -> None:
         self.models = tuple(models) if isinstance(models, Sequence) else (models,)
         if not self.models:
             raise UsageError("search: there is no model to search with")
-        if len({model.has_source for model in self.models}) > 1:
+        if len({isinstance(model, Transducer) for model in self.models}) > 1:
             raise CombinationError("search: an ensemble cannot mix language models with models that read a source")
         self._steppers = [packed(model, words) for model in self.models]
         self._words = words
         self._log_sum_exp = LogSumExp()
 
     @property
-    def has_source(self) -> bool:
+    def reads(self) -> bool:
         """Whether the models read a source."""
-        return self.models[0].has_source
+        return isinstance(self.models[0], Transducer)
 
     @property
     def first(self) -> int:
@@ -101,16 +101,16 @@ class Scorer:
         return mean, mean.new_zeros(len(mean)), after
 
 
-def first_token(model: Model) -> int:
+def first_token(model: Writer) -> int:
     """The token that an output starts after, the same as in training.
 
     A translation starts after `<s>`. In running text every line starts after a `</s>`, that of the line before it, and
     so does the first: a language model never reads `<s>`.
     """
-    return BOS if model.has_source else EOS
+    return BOS if isinstance(model, Transducer) else EOS
 
 
-def most_positions(models: Sequence[Model]) -> int | None:
+def most_positions(models: Sequence[nn.Module]) -> int | None:
     """How many tokens the models can read in a row, as their learned positions allow; None: any number."""
     parts = (part for model in models for part in model.modules() if isinstance(part, Position))
     return min((part.limit for part in parts if part.limit is not None), default=None)
@@ -127,7 +127,7 @@ def log_mean(log_probabilities: Sequence[Tensor]) -> Tensor:
 
 
 @contextmanager
-def evaluating(models: Sequence[Model]) -> Iterator[None]:
+def evaluating(models: Sequence[nn.Module]) -> Iterator[None]:
     """Evaluation mode without gradients inside; afterwards, each model's training mode is restored."""
     training = [model for model in models if model.training]
     for model in training:

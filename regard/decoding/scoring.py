@@ -8,11 +8,11 @@ from torch import Tensor
 
 from regard.data.subwords.tokenizer import PAD
 from regard.decoding.scorer import Scorer, evaluating, log_mean
-from regard.models.model import Model
+from regard.models.writer import Writer
 
 
 def score_tokens(
-    models: Model | Sequence[Model],
+    models: Writer | Sequence[Writer],
     source: Int[Tensor, "sentences source"] | None,
     source_lengths: Int[Tensor, "sentences"] | None,
     target: Int[Tensor, "sentences target"],

@@ -12,11 +12,11 @@ from regard.decoding.scorer import Scorer, evaluating, most_positions
 from regard.decoding.shortlist import Shortlist
 from regard.decoding.strategy import SearchTask, Strategy, check_prefix
 from regard.decoding.trace import Trace
-from regard.models.model import Model
+from regard.models.writer import Writer
 
 
 def search(
-    models: Model | Sequence[Model],
+    models: Writer | Sequence[Writer],
     source: Int[Tensor, "sentences source"] | None,
     source_lengths: Int[Tensor, "sentences"] | None,
     strategy: Strategy,
@@ -59,9 +59,9 @@ def _count(
     scorer: Scorer, source: Tensor | None, source_lengths: Tensor | None, prefixes: Sequence[Sequence[int]] | None
 ) -> int:
     """The number of sentences; checks that all arguments agree on it."""
-    if scorer.has_source and (source is None or source_lengths is None):
+    if scorer.reads and (source is None or source_lengths is None):
         raise UsageError("search: the model reads a source, so it needs 'source' and 'source_lengths'")
-    if not scorer.has_source and source is not None:
+    if not scorer.reads and source is not None:
         raise UsageError("search: a language model reads no source; give the beginning of its text in 'prefixes'")
     if source is None:
         return 1 if prefixes is None else len(prefixes)

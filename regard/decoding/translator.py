@@ -22,7 +22,7 @@ from regard.decoding.shortlist import Shortlist
 from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategy import Strategy
 from regard.decoding.workers import one_core
-from regard.models.model import Model
+from regard.models.writer import Writer
 
 _LARGE = 20_000_000
 """models with fewer weights translate a sentence faster with one core than with several"""
@@ -98,7 +98,7 @@ class Translator:
 
     def __init__(
         self,
-        models: Model | Sequence[Model],
+        models: Writer | Sequence[Writer],
         source: Subwords,
         target: Subwords,
         strategy: Strategy | None = None,
@@ -111,7 +111,7 @@ class Translator:
         shortlist: Shortlist | None = None,
     ) -> None:
         scorer = Scorer(models)
-        if not scorer.has_source:
+        if not scorer.reads:
             raise UsageError("translator: a language model reads no source; use Generator to continue texts with it")
         if max_source is not None and max_source < 2:
             raise UsageError(f"translator: max_source must be at least 2, a token and its </s>, but is {max_source}")

@@ -30,8 +30,8 @@ from regard.layers.embedding import Embedding
 from regard.layers.feeds.plain import Plain
 from regard.layers.mixers.self_attention import SelfAttention
 from regard.layers.stack import Stack
-from regard.models.model import Model
 from regard.models.transformer import Transformer, TransformerModel
+from regard.models.writer import Writer
 
 ROOM = 2048
 """the least number of positions in an export of a model whose positions are unlimited"""
@@ -76,7 +76,7 @@ def check_expressible(design: Any, where: str) -> Transformer:
     return design
 
 
-def check_model(model: Model) -> TransformerModel:
+def check_model(model: Writer) -> TransformerModel:
     """The model, if CTranslate2 can compute every part of it; else an error that names the unsupported part."""
     if type(model) is not TransformerModel:
         kind = type(model).__name__
@@ -127,7 +127,7 @@ def alignment_heads(design: Transformer, extras: Mapping[str, Any]) -> LayerHead
 
 
 def transformer_spec(
-    model: Model,
+    model: Writer,
     vocabularies: tuple[Sequence[str], Sequence[str]],
     aligned: LayerHeads | None = None,
     room: int = ROOM,

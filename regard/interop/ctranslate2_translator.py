@@ -23,7 +23,7 @@ from regard.interop.ctranslate2_export import CTRANSLATE2, SHORTLIST, export_ctr
 from regard.interop.ctranslate2_search import Searcher, make_requests
 from regard.interop.ctranslate2_spec import library
 from regard.interop.export_folder import MANIFEST, read_manifest, read_tokenizers
-from regard.models.model import Model
+from regard.models.writer import Transducer, Writer
 from regard.runs.artifact import Artifact, load_artifact
 from regard.runs.folder import model_file
 
@@ -57,7 +57,7 @@ class CTranslate2Translator(Translator):
             config=config, task="translate", sizes=named, tokenizers=texts, extras=extras, name=str(folder)
         )
         pair = subwords_of(artifact)
-        self._loaded: tuple[Model, ...] | None = None
+        self._loaded: tuple[Writer, ...] | None = None
         self.folder, self.model_path = Path(folder), None if model_path is None else Path(model_path)
         super().__init__(
             _Elsewhere(),
@@ -77,7 +77,7 @@ class CTranslate2Translator(Translator):
         self._searcher = Searcher(engine, ids, batch_tokens, token_scores, shortlist)
 
     @property
-    def models(self) -> tuple[Model, ...]:
+    def models(self) -> tuple[Writer, ...]:
         """The model itself, in torch, if its file is known; loaded on first use."""
         if self._loaded is None:
             if self.model_path is None:
@@ -88,7 +88,7 @@ class CTranslate2Translator(Translator):
         return self._loaded
 
     @models.setter
-    def models(self, models: tuple[Model, ...]) -> None:
+    def models(self, models: tuple[Writer, ...]) -> None:
         self._loaded = None if isinstance(models[0], _Elsewhere) else models
 
     def attention(self, pairs: Sequence[Pair]) -> list[NDArray[np.float32]]:
@@ -122,9 +122,10 @@ class CTranslate2Translator(Translator):
         return tuple(pieces[at] for at in ids)
 
 
-class _Elsewhere(Model):
+class _Elsewhere(Transducer):
     """A placeholder for the model that CTranslate2 holds."""
 
+    encode: Any = None
     hidden: Any = None
     start: Any = None
     step: Any = None

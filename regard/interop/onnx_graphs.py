@@ -23,9 +23,9 @@ from regard.base.errors import UsageError
 from regard.interop.onnx_parts import prepare
 from regard.layers.mixer import MixerState
 from regard.models.gpt import GptModel
-from regard.models.model import LayerState, Model, State
 from regard.models.seq2seq import Carried, Seq2seqModel
 from regard.models.transformer import TransformerModel
+from regard.models.writer import LayerState, State, Transducer, Writer
 
 Axes = tuple[str | int, ...]
 """the shape of a tensor, a name for each axis that may have any size"""
@@ -76,7 +76,7 @@ class Graph:
     slots: Sequence[Slot] = field(default=())
 
 
-def make_graphs(model: Model, where: str) -> list[Graph]:
+def make_graphs(model: Writer, where: str) -> list[Graph]:
     """The graphs of a model; an unsupported kind is refused."""
     if type(model) not in (TransformerModel, Seq2seqModel, GptModel):
         kind = type(model).__name__.removesuffix("Model").lower()
@@ -87,14 +87,14 @@ def make_graphs(model: Model, where: str) -> list[Graph]:
     target: dict[str, Axes] = {"target": ("batch", "target")}
     vocabulary = model.output.out_features
     graphs = []
-    if model.has_source:
+    if isinstance(model, Transducer):
         made = {slot.name: slot.axes for slot in slots if not slot.zeros}
         graphs.append(Graph("start", StartGraph(model, slots), source, made))
     given: dict[str, Axes] = {"token": ("batch",)} | {slot.name: slot.axes for slot in slots}
     after = {f"next_{slot.name}": _grown(slot.axes) for slot in slots if slot.changes}
     graphs.append(Graph("step", StepGraph(model, slots), given, {"logits": ("batch", vocabulary)} | after, slots))
     if not isinstance(model, Seq2seqModel) or model.decoder.at_once:
-        read = source | target if model.has_source else target
+        read = source | target if isinstance(model, Transducer) else target
         graphs.append(Graph("score", ScoreGraph(model), read, {"logits": ("batch", "target", vocabulary)}))
     return graphs
 
@@ -102,7 +102,7 @@ def make_graphs(model: Model, where: str) -> list[Graph]:
 class StartGraph(nn.Module):
     """`model.start`, its state as tensors."""
 
-    def __init__(self, model: Model, slots: Sequence[Slot]) -> None:
+    def __init__(self, model: Writer, slots: Sequence[Slot]) -> None:
         super().__init__()
         self.model, self.names = model, [slot.name for slot in slots if not slot.zeros]
 
@@ -115,7 +115,7 @@ class StartGraph(nn.Module):
 class StepGraph(nn.Module):
     """`model.step`, the states before and after as tensors."""
 
-    def __init__(self, model: Model, slots: Sequence[Slot]) -> None:
+    def __init__(self, model: Writer, slots: Sequence[Slot]) -> None:
         super().__init__()
         self.model, self.slots = model, slots
 
@@ -130,7 +130,7 @@ class StepGraph(nn.Module):
 class ScoreGraph(nn.Module):
     """The model over whole targets, which begin with `<s>`, or with `</s>` where there is no source."""
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: Writer) -> None:
         super().__init__()
         self.model = model
 
@@ -159,7 +159,7 @@ def take_apart(state: State) -> dict[str, Tensor]:
     return tensors
 
 
-def put_together(model: Model, tensors: Mapping[str, Tensor], token: Tensor) -> State:
+def put_together(model: Writer, tensors: Mapping[str, Tensor], token: Tensor) -> State:
     """The state that `take_apart` took apart, with a row for each token."""
     rows = token.shape[0]
     keep = tensors.get("source_keep")
@@ -170,7 +170,7 @@ def put_together(model: Model, tensors: Mapping[str, Tensor], token: Tensor) -> 
     layers = range(sum(name.startswith("self_key") for name in tensors))
     memories = tuple(Pairs(tensors[f"self_key_{at}"], tensors[f"self_value_{at}"]) for at in layers)
     sources: tuple[Memory, ...] = ()
-    if model.has_source:
+    if isinstance(model, Transducer):
         sources = tuple(Pairs(tensors[f"source_key_{at}"], tensors[f"source_value_{at}"], keep) for at in layers)
     return LayerState(sentences=rows, length=memories[0].length, memories=memories, sources=sources)
 
@@ -182,10 +182,11 @@ def _pair(name: str, memory: MixerState) -> dict[str, Tensor]:
     return found if memory.kept is None else found | {name.format("keep"): memory.kept}
 
 
-def _slots(model: Model, where: str) -> list[Slot]:
+def _slots(model: Writer, where: str) -> list[Slot]:
     """The tensors of the state, found by starting the model and taking a step."""
     token = torch.zeros(2, dtype=torch.long)
-    source, lengths = (torch.zeros(2, 3).long(), torch.tensor([3, 2])) if model.has_source else (None, None)
+    reads = isinstance(model, Transducer)
+    source, lengths = (torch.zeros(2, 3).long(), torch.tensor([3, 2])) if reads else (None, None)
     with torch.no_grad():
         before = model.start(source, lengths, rows=2)
         memories = [*before.memories, *before.sources] if isinstance(before, LayerState) else []

@@ -7,7 +7,7 @@ from regard.attention.positions.transformer_xl import DistanceWeights
 from regard.attention.reading import Reading
 from regard.base.errors import UsageError
 from regard.layers.feeds.experts import Mixture
-from regard.models.model import Model
+from regard.models.writer import Writer
 
 _UNTRACED: dict[type[nn.Module], tuple[str, str]] = {
     Mixture: ("feed", "experts"),
@@ -30,7 +30,7 @@ class SpelledRms(nn.Module):
         return normed if self.weight is None else normed * self.weight
 
 
-def prepare(model: Model, where: str) -> None:
+def prepare(model: Writer, where: str) -> None:
     """Change the model so that it can be traced; a part that cannot be is refused by the name of its setting."""
     for part in list(model.modules()):
         if type(part) in _UNTRACED:

@@ -21,7 +21,8 @@ from regard.layers.mixer import View
 from regard.layers.output import LinearOutput
 from regard.layers.residual import deepnorm
 from regard.models.layered import Layered
-from regard.models.model import LayerState, Model, State, fitting, weights_in
+from regard.models.model import weights_in
+from regard.models.writer import LayerState, State, Writer, fitting
 
 STD = 0.02
 RESIDUAL_ENDS = (".output", ".outer")
@@ -58,10 +59,8 @@ class Gpt(Layered):
         return 0.0, weights_in(model.decoder, model.output) + own
 
 
-class GptModel(Model):
+class GptModel(Writer):
     """Embedding, decoder layers and output."""
-
-    has_source = False
 
     def __init__(self, design: Gpt, vocabulary: int) -> None:
         super().__init__()

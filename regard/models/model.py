@@ -1,27 +1,24 @@
-"""The interface of every model: all hidden states at once for training, one step at a time for decoding.
+"""The interface of every model: a design (a frozen dataclass, one file each) holds its settings, `build` makes it.
 
-A design (a frozen dataclass, one file each) holds the model's settings; `build` makes it for the sizes of its data.
+A model says what it offers by its class: an `Encoder` gives features, a `Writer` writes tokens, and a `Transducer` is
+both (see `writer.py`).
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Literal, Self, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, ClassVar, Literal, Self, get_args, get_origin, get_type_hints
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from regard.attention.memory import Memory
 from regard.base.catalog import Catalog
 from regard.base.config import from_dict
-from regard.base.errors import ConfigError, ShapeError, UsageError, check_at_least, check_one_of, unknown
+from regard.base.errors import ConfigError, check_at_least, check_one_of, unknown
 from regard.layers.dropout import check_share
 from regard.layers.feeds.experts import idle_weights
-from regard.layers.mixer import MixerState
-from regard.layers.output import LinearOutput
 
-MODELS = Catalog("regard.models", besides=("model", "layered"))
+MODELS = Catalog("regard.models", besides=("model", "layered", "writer"))
 Tie = Literal["none", "target", "all"]
 """weight tying: which embeddings share one matrix with the output"""
 
@@ -105,94 +102,21 @@ class Design(ABC):
         return 6 * (of_source * source_tokens + of_target * target_tokens) / utilization
 
 
-@dataclass(frozen=True, kw_only=True)
-class State(ABC):
-    """The state of a decoder between steps, such as its KV cache. It is a value: every step returns a new one.
-
-    Its rows are hypotheses: `beams` neighboring rows per sentence, which share the encoded source.
-    """
-
-    sentences: int
-    beams: int = 1
-
-    @abstractmethod
-    def pick_rows(self, rows: Int[Tensor, "rows"]) -> Self:
-        """Select rows (hypotheses), in the given order."""
-
-    @abstractmethod
-    def pick_sentences(self, sentences: Int[Tensor, "kept"]) -> Self:
-        """Select what the rows of a sentence share, in the given order."""
-
-    def spread(self, beams: int) -> Self:
-        """Repeat the one row of every sentence `beams` times; the source is not copied."""
-        if self.beams != 1:
-            raise UsageError(f"state: only a state with 1 row a sentence can be spread, but this one has {self.beams}")
-        rows = torch.arange(self.sentences).repeat_interleave(beams)
-        return replace(self.pick_rows(rows), beams=beams)
-
-    def reorder(self, rows: Int[Tensor, "rows"]) -> Self:
-        """Take each row from another row of the same sentence, as beam search does."""
-        return self.pick_rows(rows)
-
-    def keep(self, sentences: Int[Tensor, "kept"]) -> Self:
-        """Keep only some of the sentences, with all their rows."""
-        rows = sentences[:, None] * self.beams + torch.arange(self.beams, device=sentences.device)
-        return replace(self.pick_rows(rows.flatten()).pick_sentences(sentences), sentences=len(sentences))
-
-
-@dataclass(frozen=True, kw_only=True)
-class LayerState(State):
-    """The KV caches of the layers: of the target, with an entry per row; of the source, with one per sentence."""
-
-    length: int = 0
-    memories: tuple[MixerState, ...] = ()
-    sources: tuple[Memory, ...] = ()
-
-    def pick_rows(self, rows: Tensor) -> Self:
-        return replace(self, memories=tuple(memory.reorder(rows) for memory in self.memories))
-
-    def pick_sentences(self, sentences: Tensor) -> Self:
-        return replace(self, sources=tuple(memory.reorder(sentences) for memory in self.sources))
-
-
 class Model(nn.Module):
-    """An autoregressive model: it predicts the next target token, with or without a source."""
+    """What a design builds. Subclasses, here and in `writer.py`, say what a model offers; tasks ask for one of them."""
 
-    has_source: ClassVar[bool] = True
-    output: LinearOutput
-    """the output layer: from hidden states to logits over the target vocabulary"""
 
-    @abstractmethod
-    def hidden(
-        self,
-        source: Int[Tensor, "batch source"] | None,
-        source_lengths: Int[Tensor, "batch"] | None,
-        target: Int[Tensor, "batch target"],
-    ) -> Float[Tensor, "batch target width"]:
-        """The hidden states, which `output` turns into logits, given the true previous tokens (teacher forcing)."""
-
-    def forward(
-        self,
-        source: Int[Tensor, "batch source"] | None,
-        source_lengths: Int[Tensor, "batch"] | None,
-        target: Int[Tensor, "batch target"],
-    ) -> Float[Tensor, "batch target vocabulary"]:
-        """The logits of the token that follows each position."""
-        logits: Tensor = self.output(self.hidden(source, source_lengths, target))
-        return logits
+class Encoder(Model):
+    """A model that reads: it gives features, which a head, a probe or a pooling works on."""
 
     @abstractmethod
-    def start(
-        self,
-        source: Int[Tensor, "sentences source"] | None,
-        source_lengths: Int[Tensor, "sentences"] | None,
-        rows: int = 1,
-    ) -> State:
-        """Encode the source; returns the state before the first token, with one row per sentence, or `rows` rows."""
+    def encode(
+        self, *inputs: Any, **more: Any
+    ) -> tuple[Float[Tensor, "batch positions width"], Bool[Tensor, "batch positions"]]:
+        """The features of each position (token, patch), and which positions are not padding.
 
-    @abstractmethod
-    def step(self, token: Int[Tensor, "rows"], state: State) -> tuple[Float[Tensor, "rows vocabulary"], State]:
-        """Read one token per row; returns the logits of the next token and the new state."""
+        A model of texts is given tokens [batch, length] and lengths [batch].
+        """
 
 
 def _catalogs(hint: Any) -> list[Catalog]:
@@ -208,26 +132,6 @@ def _merged(table: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, A
         both = isinstance(before, Mapping) and isinstance(change, Mapping) and "name" not in change
         merged[name] = _merged(before, change) if both and isinstance(before, Mapping) else change
     return merged
-
-
-def given(source: Tensor | None, lengths: Tensor | None) -> tuple[Tensor, Tensor]:
-    """Check that source and lengths are given."""
-    if source is None or lengths is None:
-        raise ShapeError("model: this model translates, so it needs a source and its lengths")
-    return source, lengths
-
-
-_Kind = TypeVar("_Kind", bound=State)
-
-
-def fitting(state: State, kind: type[_Kind], token: Tensor) -> _Kind:
-    """Check that the state is of this model's kind and has a row for each token."""
-    if not isinstance(state, kind):
-        raise UsageError(f"model: this model goes on from a {kind.__name__}, but was given a {type(state).__name__}")
-    if len(token) != state.sentences * state.beams:
-        rows = f"{state.sentences} sentences of {state.beams} rows"
-        raise ShapeError(f"model: the state has {rows}, but {len(token)} tokens were given")
-    return state
 
 
 def weights_in(*modules: nn.Module | None) -> int:

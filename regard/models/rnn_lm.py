@@ -21,7 +21,8 @@ from regard.layers.embedding import Embedding, tie
 from regard.layers.output import LinearOutput
 from regard.layers.reader import Combine, Joining, SingleHead
 from regard.layers.rnn import Cell, Rnn, States
-from regard.models.model import Design, Model, State, fitting, weights_in
+from regard.models.model import Design, weights_in
+from regard.models.writer import State, Writer, fitting
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,10 +113,8 @@ class RnnDecoder(nn.Module):
         return self.joining(top, read)[:, 0], replace(before, states=states, memory=memory)
 
 
-class RnnLmModel(Model):
+class RnnLmModel(Writer):
     """Embedding, recurrent decoder and output."""
-
-    has_source = False
 
     def __init__(self, design: RnnLm, vocabulary: int) -> None:
         super().__init__()

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Literal, Self
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from regard.attention.masks.padding import Padding
@@ -28,7 +28,8 @@ from regard.layers.embedding import Embedding, tie
 from regard.layers.output import LinearOutput
 from regard.layers.reader import Combine, Joining, SingleHead
 from regard.layers.rnn import Bridge, Cell, Directions, Rnn, States
-from regard.models.model import Design, Model, State, Tie, fitting, given, weights_in
+from regard.models.model import Design, Tie, weights_in
+from regard.models.writer import State, Transducer, fitting, given
 
 Query = Literal["previous", "current"]
 Context = Literal["step", "output", "both"]
@@ -182,7 +183,7 @@ class Decoder(nn.Module):
         return self.cross.read(query.reshape(before.sentences, -1, width), before.source).reshape(rows, -1)
 
 
-class Seq2seqModel(Model):
+class Seq2seqModel(Transducer):
     """Embeddings, encoder, decoder and output."""
 
     def __init__(self, design: Seq2seq, source_vocabulary: int, target_vocabulary: int) -> None:
@@ -208,6 +209,12 @@ class Seq2seqModel(Model):
         if design.tie == "all":
             self.source.table = self.target.table
 
+    def encode(
+        self, source: Int[Tensor, "batch source"], lengths: Int[Tensor, "batch"]
+    ) -> tuple[Float[Tensor, "batch source encoded"], Bool[Tensor, "batch source"]]:
+        encoded, keep, _ = self._encode(source, lengths)
+        return encoded, keep
+
     def hidden(
         self,
         source: Int[Tensor, "batch source"] | None,
@@ -224,14 +231,18 @@ class Seq2seqModel(Model):
         source_lengths: Int[Tensor, "sentences"] | None,
         rows: int = 1,
     ) -> Carried:
-        source, lengths = given(source, source_lengths)
-        at = positions_of(source.shape[1], source)
-        encoded, final = self.encoder(self.source(source), lengths=lengths)
+        encoded, keep, final = self._encode(*given(source, source_lengths))
         reader = self.decoder.cross
-        memory = None if reader is None else reader.remember(encoded, Padding(lengths)(at[:1], at)[:, 0, 0])
+        memory = None if reader is None else reader.remember(encoded, keep)
         return self.decoder.start(self.bridge(final), memory)
 
     def step(self, token: Int[Tensor, "rows"], state: State) -> tuple[Float[Tensor, "rows vocabulary"], Carried]:
         before = fitting(state, Carried, token)
         hidden, after = self.decoder.advance(self.target(token[:, None])[:, 0], before)
         return self.output(self.dropout(hidden)), after
+
+    def _encode(self, source: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, States]:
+        """The encoded source, where it is not padding, and the encoder's last states."""
+        at = positions_of(source.shape[1], source)
+        encoded, final = self.encoder(self.source(source), lengths=lengths)
+        return encoded, Padding(lengths)(at[:1], at)[:, 0, 0], final

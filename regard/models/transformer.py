@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from jaxtyping import Float, Int
+from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from regard.attention.masks.padding import Padding
@@ -21,7 +21,8 @@ from regard.layers.embedding import Embedding, split_positions, tie
 from regard.layers.output import LinearOutput
 from regard.layers.residual import deepnorm_pair
 from regard.models.layered import Layered
-from regard.models.model import LayerState, Model, State, Tie, fitting, given, weights_in
+from regard.models.model import Tie, weights_in
+from regard.models.writer import LayerState, State, Transducer, fitting, given
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +64,7 @@ class Transformer(Layered):
         return of_source + own * self.encoder_layers, of_target + (own / 2 + read) * self.decoder_layers
 
 
-class TransformerModel(Model):
+class TransformerModel(Transducer):
     """Embeddings, encoder, decoder and output."""
 
     def __init__(self, design: Transformer, source_vocabulary: int, target_vocabulary: int) -> None:
@@ -90,11 +91,10 @@ class TransformerModel(Model):
 
     def encode(
         self, source: Int[Tensor, "batch source"], lengths: Int[Tensor, "batch"]
-    ) -> tuple[Float[Tensor, "batch source width"], Tensor]:
-        """The encoded source and its padding mask (True where there is a token), [batch, 1, 1, source]."""
+    ) -> tuple[Float[Tensor, "batch source width"], Bool[Tensor, "batch source"]]:
         at = positions_of(source.shape[1], source)
         keep = Padding(lengths)(at[:1], at)
-        return self.encoder(self.source(source), keep=keep), keep
+        return self.encoder(self.source(source), keep=keep), keep[:, 0, 0]
 
     def hidden(
         self,
@@ -103,7 +103,7 @@ class TransformerModel(Model):
         target: Int[Tensor, "batch target"],
     ) -> Float[Tensor, "batch target width"]:
         encoded, keep = self.encode(*given(source, source_lengths))
-        decoded: Tensor = self.decoder(self.target(target), source=encoded, source_keep=keep)
+        decoded: Tensor = self.decoder(self.target(target), source=encoded, source_keep=keep[:, None, None])
         return decoded
 
     def start(
@@ -113,7 +113,7 @@ class TransformerModel(Model):
         rows: int = 1,
     ) -> LayerState:
         encoded, keep = self.encode(*given(source, source_lengths))
-        sources = self.decoder.remember(encoded, keep[:, 0, 0])
+        sources = self.decoder.remember(encoded, keep)
         return LayerState(sentences=len(encoded), memories=self.decoder.start(), sources=sources)
 
     def step(self, token: Int[Tensor, "rows"], state: State) -> tuple[Float[Tensor, "rows vocabulary"], LayerState]:

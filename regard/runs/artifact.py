@@ -15,7 +15,7 @@ from torch import Tensor
 
 from regard.base.config import from_dict
 from regard.base.errors import RegardError
-from regard.models.model import MODELS, Design, Model
+from regard.models.model import MODELS, Design
 from regard.runs.tensors import read_tensors, write_tensors
 
 _KIND = "regard model"
@@ -61,7 +61,7 @@ class Artifact:
         design: Design = from_dict({"model": self.config["model"]}, _Config).model
         return design
 
-    def model(self) -> Model:
+    def model(self) -> Any:
         """Build the model with its weights, in evaluation mode; the caller's random generator is left as it was."""
         with torch.random.fork_rng():
             model = self.design().build(self.sizes)

@@ -18,7 +18,8 @@ from regard.decoding.generator import Generator
 from regard.decoding.opening import strategy_of
 from regard.decoding.strategy import STRATEGIES, Strategy
 from regard.metrics.quality import QualityScore
-from regard.models.model import Design, Model
+from regard.models.model import Design
+from regard.models.writer import Writer
 from regard.runs.artifact import Artifact
 from regard.tasks.advice import advise_text
 from regard.tasks.task import Advice, Evaluation, Say, Task, Wishes
@@ -41,7 +42,7 @@ class Language(Task):
     """The settings of a language-model run beside model and training."""
 
     sizes: ClassVar[tuple[str, ...]] = ("text",)
-    offers: ClassVar[type] = Model
+    offers: ClassVar[type] = Writer
 
     data: DataSettings
     subwords: SubwordChoice = field(default_factory=SubwordChoice)
@@ -79,10 +80,10 @@ class Language(Task):
             vocabularies=(subwords,),
         )
 
-    def loss(self, model: Model, item: TextWindow) -> Loss:
+    def loss(self, model: Writer, item: TextWindow) -> Loss:
         return _next_tokens(self.cross_entropy, model, item)
 
-    def metrics(self, model: Model, prepared: PreparedText) -> dict[str, float]:
+    def metrics(self, model: Writer, prepared: PreparedText) -> dict[str, float]:
         """Loss and perplexity without label smoothing."""
         return mean_losses(model, prepared.dev, partial(_next_tokens, CrossEntropy(smoothing=0.0)))
 
@@ -98,7 +99,7 @@ class Language(Task):
     def open(
         cls,
         artifacts: Sequence[Artifact],
-        models: Sequence[Model],
+        models: Sequence[Writer],
         *,
         strategy: Strategy | None = None,
         shortlist: bool = False,
@@ -137,7 +138,7 @@ class Language(Task):
         return [streams.at(BatchPosition(index=at)) for at in range(len(streams))]
 
 
-def _next_tokens(cross_entropy: CrossEntropy, model: Model, item: TextWindow) -> Loss:
+def _next_tokens(cross_entropy: CrossEntropy, model: Writer, item: TextWindow) -> Loss:
     """The loss of each token, given the true tokens before it; a short text leaves whole rows of a window empty."""
     filled = item.target[:, 0] != PAD
     return token_loss(cross_entropy, model, lambda: model.hidden(None, None, item.input[filled]), item.target[filled])

@@ -17,7 +17,7 @@ from regard.data.subwords.formats import load_subwords
 from regard.data.subwords.learn import SubwordSettings, learn_subwords, train_pair
 from regard.data.subwords.tokenizer import SubwordPair, Subwords
 from regard.layers.feeds.experts import balance_losses
-from regard.models.model import Model
+from regard.models.writer import Writer
 from regard.runs.artifact import Artifact
 from regard.tasks.task import Prepared
 from regard.training.loss import CrossEntropy, Loss
@@ -126,7 +126,7 @@ class PreparedText(Prepared):
 
 
 def token_loss(
-    cross_entropy: CrossEntropy, model: Model, hidden: Callable[[], Tensor], targets: Int64[Tensor, "batch length"]
+    cross_entropy: CrossEntropy, model: Writer, hidden: Callable[[], Tensor], targets: Int64[Tensor, "batch length"]
 ) -> Loss:
     """The cross-entropy of the targets; while a model with experts learns, also what balances their load."""
     with balance_losses(model) as balances:

@@ -33,7 +33,8 @@ from regard.decoding.translator import Translator
 from regard.metrics.bleu_tokenizer import bleu_tokenizer
 from regard.metrics.by_length import bleu_by_length, by_length
 from regard.metrics.quality import QualityScore, bleu, corpus_scores, exact_match
-from regard.models.model import Design, Model
+from regard.models.model import Design
+from regard.models.writer import Transducer
 from regard.runs.artifact import Artifact, load_artifact
 from regard.runs.folder import RunFolder
 from regard.tasks.advice import advise_text, language_of
@@ -84,7 +85,7 @@ class Translate(Task):
 
     lower: ClassVar[frozenset[str]] = frozenset({"loss", "perplexity", "ter"})
     sizes: ClassVar[tuple[str, ...]] = ("source", "target")
-    offers: ClassVar[type] = Model
+    offers: ClassVar[type] = Transducer
 
     data: DataSettings
     subwords: SubwordChoice = field(default_factory=SubwordChoice)
@@ -132,11 +133,11 @@ class Translate(Task):
             dev_pairs=pairs,
         )
 
-    def loss(self, model: Model, item: Batch) -> Loss:
+    def loss(self, model: Transducer, item: Batch) -> Loss:
         objective = partial(_teacher_forced, self.cross_entropy)
         return objective(model, item) if self.guide is None else Guided(objective, self.guide)(model, item)
 
-    def metrics(self, model: Model, prepared: PreparedPairs) -> dict[str, float]:
+    def metrics(self, model: Transducer, prepared: PreparedPairs) -> dict[str, float]:
         """Loss and perplexity without label smoothing; BLEU, chrF and exact match of greedy translations."""
         most = most_positions([model])
         dev = prepared.dev if most is None else [kept for item in prepared.batches for kept in item.within(most)]
@@ -149,7 +150,7 @@ class Translate(Task):
         bleu, chrf = corpus_scores(outputs, references, measures=("BLEU", "chrF"), tokenize=tokenize)
         return found | {"bleu": bleu.value, "chrf": chrf.value, "exact": exact_match(outputs, references)}
 
-    def extras(self, design: Design, model: Model, prepared: PreparedPairs) -> dict[str, Any]:
+    def extras(self, design: Design, model: Transducer, prepared: PreparedPairs) -> dict[str, Any]:
         """The maximum source length, and the alignment heads of a guided model."""
         guided = {} if self.guide is None else {"alignment": self.guide.alignment(model)}
         longest = [int(side.lengths.max()) for side in prepared.store.sides]
@@ -183,7 +184,7 @@ class Translate(Task):
     def open(
         cls,
         artifacts: Sequence[Artifact],
-        models: Sequence[Model],
+        models: Sequence[Transducer],
         *,
         strategy: Strategy | None = None,
         shortlist: bool = False,
@@ -263,7 +264,7 @@ def dev_batches(store: Store, tokens: int) -> list[Batch]:
     return [collate(*zip(*(store[int(pair)] for pair in chosen), strict=True)) for chosen in plan]
 
 
-def _teacher_forced(cross_entropy: CrossEntropy, model: Model, item: Batch) -> Loss:
+def _teacher_forced(cross_entropy: CrossEntropy, model: Transducer, item: Batch) -> Loss:
     """The loss of each target token, given the source and the true tokens before it (teacher forcing)."""
 
     def hidden() -> Tensor:

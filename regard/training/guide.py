@@ -24,7 +24,7 @@ from regard.attention.record import attention_layers, watch
 from regard.base.errors import ConfigError, UsageError, unknown
 from regard.data.link_store import LinkUnit
 from regard.data.pairs import Batch
-from regard.models.model import Model
+from regard.models.writer import Writer
 from regard.training.loss import Loss, Objective
 
 
@@ -76,7 +76,7 @@ class Guided:
     loss: Objective
     guide: Guide
 
-    def __call__(self, model: Model, item: Batch) -> Loss:
+    def __call__(self, model: Writer, item: Batch) -> Loss:
         if item.links is None:
             return self.loss(model, item)
         layer = self.guide.layer_of(model)

@@ -10,7 +10,7 @@ from regard.attention.scores.dot import Dot
 from regard.data.subwords.learn import SubwordSettings, learn_subwords
 from regard.data.subwords.tokenizer import MARK, SubwordPair, Subwords
 from regard.decoding.translator import Translator
-from regard.models.model import Model
+from regard.models.writer import Transducer
 
 WORDS = {"the": "das", "dog": "hund", "cat": "katze", "sees": "sieht", "big": "grosse", "house": "haus", "and": "und"}
 LETTERS = {"犬": "D", "猫": "C", "家": "H", "大": "B", "見": "S", "川": "R", "山": "M", "本": "K"}
@@ -28,7 +28,7 @@ class Cross(nn.Module):
         self.reading = Reading(Dot().build(sizes), Softmax().build(sizes))
 
 
-class Knowing(Model):
+class Knowing(Transducer):
     """A model two of whose heads know the dictionary: head 1 of layer 1 for the token that comes, of layer 0 for the
     one that was read. The other heads look at all tokens alike.
     """

@@ -7,7 +7,7 @@ from torch import Tensor, nn
 
 from regard.data.subwords.tokenizer import EOS
 from regard.decoding.rules import Rules, forced_tokens
-from regard.models.model import Model, State
+from regard.models.writer import State, Transducer, Writer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,8 +22,8 @@ class FakeState(State):
         return replace(self, context=self.context[sentences])
 
 
-class Fake(Model):
-    """A recurrent model that reads the source as the mean of its tokens; `steps` has the rows of every step."""
+class Recurrent(Writer):
+    """A recurrent model whose source is the mean of its tokens; `steps` has the rows of every step."""
 
     def __init__(self, vocabulary: int = 20, *, seed: int = 0, sharpness: float = 3.0, end: float = 0.0) -> None:
         super().__init__()
@@ -63,10 +63,15 @@ class Fake(Model):
         return self.output(self.dropout(past)), replace(state, past=past)
 
 
-class FakeLanguage(Fake):
-    """The same without a source."""
+class Fake(Recurrent, Transducer):
+    """It reads a source."""
 
-    has_source = False
+    def encode(self, source, lengths):
+        return self.table[source], torch.arange(source.shape[1]) < lengths[:, None]
+
+
+class FakeLanguage(Recurrent):
+    """The same without a source."""
 
     def hidden(self, source, source_lengths, target):
         return super().hidden(torch.zeros(len(target), 1).long(), torch.ones(len(target)), target)

@@ -12,17 +12,17 @@ from regard.decoding.strategies.greedy import Greedy
 from regard.decoding.strategies.sample import Sample
 from regard.decoding.strategy import Strategy
 from regard.models.gpt import Gpt
-from regard.models.model import Model
 from regard.models.rnn_lm import RnnLm
 from regard.models.seq2seq import Seq2seq
 from regard.models.transformer import Transformer
+from regard.models.writer import Transducer, Writer
 from tests.decoding.fakes import Fake, FakeLanguage, sources
 
 VOCABULARY = 90
 STRATEGIES = (Greedy(max_length=7), Beam(size=4, n_best=2, max_length=7), Sample(n_best=2, max_length=7))
 
 
-def real(name: str) -> Model:
+def real(name: str) -> Writer:
     """A model with random weights, sharp enough for its choices to be clear, that ends now and then."""
     width = {"width": 16, "heads": 2, "feedforward": 16}
     design = {
@@ -39,8 +39,8 @@ def real(name: str) -> Model:
     return model
 
 
-def run(model: Model, strategy: Strategy, source: Tensor, lengths: Tensor) -> list[list[Hypothesis]]:
-    if model.has_source:
+def run(model: Writer, strategy: Strategy, source: Tensor, lengths: Tensor) -> list[list[Hypothesis]]:
+    if isinstance(model, Transducer):
         return search(model, source, lengths, strategy)
     rows = zip(source.tolist(), lengths.tolist(), strict=True)
     return search(model, None, None, strategy, [row[: length - 1] for row, length in rows])
@@ -83,7 +83,7 @@ def same(left: list[list[Hypothesis]], right: list[list[Hypothesis]]) -> None:
 def test_scores_are_those_of_teacher_forcing(name: str, strategy: Strategy) -> None:
     models = [Fake(seed=1, end=1.0), Fake(seed=2)] if name == "ensemble" else [real(name)]
     source, lengths = sources(12, 20)
-    reads = models[0].has_source
+    reads = isinstance(models[0], Transducer)
     found = search(models, source, lengths, strategy) if reads else run(models[0], strategy, source, lengths)
     for at, hypotheses in enumerate(found):
         for one in hypotheses:

@@ -15,7 +15,7 @@ from regard.decoding.strategies.greedy import Greedy
 from regard.decoding.strategies.sample import Sample
 from regard.decoding.strategy import Strategy
 from regard.decoding.trace import Trace
-from regard.models.model import Model
+from regard.models.writer import Writer
 from tests.decoding.fakes import sources
 from tests.decoding.test_search import real, trimmed
 
@@ -86,7 +86,7 @@ def test_rules_speak_of_the_whole_vocabulary() -> None:
 
 
 def test_an_ensemble_is_searched_in_the_same_list() -> None:
-    models: list[Model] = [real("transformer"), real("seq2seq")]
+    models: list[Writer] = [real("transformer"), real("seq2seq")]
     source, lengths = sources(5, VOCABULARY)
     assert tokens(search(models, source, lengths, STRATEGIES[1], shortlist=ALL)) == tokens(
         search(models, source, lengths, STRATEGIES[1])

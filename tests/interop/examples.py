@@ -15,8 +15,9 @@ from regard.data.pairs import collate
 from regard.data.subwords.learn import SubwordSettings, learn_subwords
 from regard.data.subwords.tokenizer import EOS, Subwords
 from regard.decoding.shortlist import Shortlist
-from regard.models.model import Design, Model
+from regard.models.model import Design
 from regard.models.transformer import Transformer
+from regard.models.writer import Writer
 from regard.runs.artifact import Artifact, save_artifact
 from tests.apps import toy
 from tests.data.examples import subwords
@@ -62,7 +63,7 @@ def shortlist(top: int = 1, frequent: int = 2) -> Shortlist:
 
 
 @cache
-def trained() -> tuple[Transformer, Subwords, Model]:
+def trained() -> tuple[Transformer, Subwords, Writer]:
     """Some seconds of training, once."""
     torch.manual_seed(1)
     known = learn_subwords([text for pair in TOY for text in pair], SubwordSettings(kind="word", size=100))

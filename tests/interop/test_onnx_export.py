@@ -16,6 +16,7 @@ from regard.models.gpt import Gpt
 from regard.models.model import Design
 from regard.models.seq2seq import Seq2seq
 from regard.models.transformer import Transformer
+from regard.models.writer import Transducer
 from regard.runs.artifact import load_artifact
 from tests.interop.examples import SMALL, TOY, unchecked, write
 
@@ -86,18 +87,18 @@ def test_the_graphs_compute_the_model_at_any_size(name: str, tmp_path: Path) -> 
     file = write(tmp_path / "model.safetensors", DESIGNS[name])
     folder = export_onnx(file, tmp_path / "export")
     model = load_artifact(file).model()
-    assert read_manifest(folder, "onnx").details["first_token"] == (BOS if model.has_source else EOS)
+    assert read_manifest(folder, "onnx").details["first_token"] == (BOS if isinstance(model, Transducer) else EOS)
     for batch, source, target in ((1, 1, 1), (5, 7, 9)):
         read = torch.randint(4, 50, (batch, source)), torch.randint(1, source + 1, (batch,))
         said = torch.randint(4, 50, (batch, target))
-        given = dict(zip(("source", "source_lengths"), read, strict=True)) if model.has_source else {}
+        given = dict(zip(("source", "source_lengths"), read, strict=True)) if isinstance(model, Transducer) else {}
         with torch.no_grad():
             wanted = model(*given.values() or (None, None), said)
         arrays = {key: value.numpy() for key, value in given.items()}
         if (folder / "score.onnx").exists():
             (found,) = session(folder, "score").run(None, {**arrays, "target": said.numpy()})
             np.testing.assert_allclose(found, wanted, rtol=1e-4, atol=1e-4)
-        if model.has_source:
+        if isinstance(model, Transducer):
             start, step = session(folder, "start"), session(folder, "step")
             state = dict(zip([one.name for one in start.get_outputs()], start.run(None, arrays), strict=True))
             state |= empty(read_manifest(folder, "onnx"), batch)

@@ -18,7 +18,7 @@ import torch
 from regard.attention.positions.sinusoidal import Sinusoidal
 from regard.base.config import from_dict
 from regard.layers.reader import SingleHead
-from regard.models.model import MODELS, Design, Model
+from regard.models.model import MODELS, Design
 
 SMALL: Mapping[str, int] = {
     "width": 16,
@@ -101,17 +101,17 @@ def designs() -> list[Any]:
     return [pytest.param(design, id=name) for name, design in _named()]
 
 
-def writing(found: list[Any]) -> list[Any]:
-    """Those of the parameters whose models write tokens; the others keep to the laws of learning alone."""
-    return [param for param in found if writes(param.values[0].where)]
+def offering(kind: type, found: list[Any]) -> list[Any]:
+    """Those of the parameters whose models are of this kind; all keep to the laws of learning."""
+    return [param for param in found if issubclass(built(param.values[0].where), kind)]
 
 
 @cache
-def writes(name: str) -> bool:
-    """Whether a model of the catalog writes tokens one after the other."""
+def built(name: str) -> type:
+    """The class of the modules that a model of the catalog builds."""
     design = small(name)
     with torch.device("meta"):
-        return isinstance(design.build(dict.fromkeys(design.needs, 8)), Model)
+        return type(design.build(dict.fromkeys(design.needs, 8)))
 
 
 def plain_designs() -> list[Any]:

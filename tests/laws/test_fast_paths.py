@@ -28,8 +28,8 @@ from regard.layers.feed import FEEDS
 from regard.layers.mixer import MIXERS, Mixer
 from regard.layers.residual import Residual
 from regard.models.gpt import Gpt
-from regard.models.model import Model
 from regard.models.transformer import Transformer
+from regard.models.writer import Transducer, Writer
 
 from .examples import BATCH, examples, settings_of
 
@@ -63,10 +63,10 @@ def chosen(design: type) -> Iterator[Any]:
                 yield pytest.param(design, {field.name: choice}, id=f"{design.__name__}({field.name}={choice!r})")
 
 
-def build(design: type, settings: dict[str, Any]) -> Model:
+def build(design: type, settings: dict[str, Any]) -> Writer:
     torch.manual_seed(1)
     made = design(**SMALL[design] | settings)
-    model: Model = made.build(dict.fromkeys(made.needs, VOCABULARY)).eval()
+    model: Writer = made.build(dict.fromkeys(made.needs, VOCABULARY)).eval()
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.normal_(std=0.3)
@@ -74,7 +74,7 @@ def build(design: type, settings: dict[str, Any]) -> Model:
 
 
 @pytest.fixture
-def model(design: type, settings: dict[str, Any]) -> Model:
+def model(design: type, settings: dict[str, Any]) -> Writer:
     try:
         return build(design, settings)
     except UsageError as error:
@@ -181,7 +181,7 @@ def rebuilt(**values: Any) -> Change:
 
     def change(model: Any) -> None:
         attention = Attention(heads=2, mask=MASKS.Causal())
-        cross = Attention(heads=2) if model.has_source else None
+        cross = Attention(heads=2) if isinstance(model, Transducer) else None
         usual = {"mixer": attention, "cross": cross, "feed": FEEDS.Plain(hidden=24), "residual": Residual()}
         model.decoder.layers[0] = Block(16, **usual | values)
 
@@ -216,14 +216,14 @@ def close(found: Tensor, expected: Tensor) -> None:
     torch.testing.assert_close(found, expected, atol=TOLERANCE * float(expected.abs().max()), rtol=0)
 
 
-def inputs(model: Model) -> tuple[Any, Any, Tensor]:
+def inputs(model: Writer) -> tuple[Any, Any, Tensor]:
     torch.manual_seed(2)
-    source = torch.randint(4, VOCABULARY, (BATCH, 7)) if model.has_source else None
-    return source, LENGTHS if model.has_source else None, torch.randint(4, VOCABULARY, (STEPS, BATCH))
+    source = torch.randint(4, VOCABULARY, (BATCH, 7)) if isinstance(model, Transducer) else None
+    return source, LENGTHS if isinstance(model, Transducer) else None, torch.randint(4, VOCABULARY, (STEPS, BATCH))
 
 
 @torch.no_grad()
-def own_steps(model: Model) -> list[Tensor]:
+def own_steps(model: Writer) -> list[Tensor]:
     """The logits of the model's own steps; where its parts do not go together, there is nothing to compare."""
     source, lengths, tokens = inputs(model)
     found = []
@@ -238,7 +238,7 @@ def own_steps(model: Model) -> list[Tensor]:
 
 
 @torch.no_grad()
-def check_packed(model: Model) -> None:
+def check_packed(model: Writer) -> None:
     fast = packed(model)
     if fast is not model:
         source, lengths, tokens = inputs(model)
@@ -249,7 +249,7 @@ def check_packed(model: Model) -> None:
 
 
 @torch.no_grad()
-def check_onnx(model: Model) -> None:
+def check_onnx(model: Writer) -> None:
     source, lengths, tokens = inputs(model)
     wanted = own_steps(model)
     try:
@@ -258,7 +258,7 @@ def check_onnx(model: Model) -> None:
         return
     step = graphs["step"]
     state = {slot.name: zeros(slot, BATCH) for slot in step.slots if slot.zeros}
-    if model.has_source:
+    if isinstance(model, Transducer):
         state |= dict(zip(graphs["start"].outputs, graphs["start"].module(source, lengths), strict=True))
     for token, expected in zip(tokens, wanted, strict=True):
         outputs = step.module(token, *(state[slot.name] for slot in step.slots))
@@ -297,7 +297,7 @@ def check_ctranslate2(model: Any, folder: Path) -> None:
 
 
 @designs
-def test_packed_steps_are_the_models_own_for_every_setting(model: Model) -> None:
+def test_packed_steps_are_the_models_own_for_every_setting(model: Writer) -> None:
     check_packed(model)
 
 
@@ -310,7 +310,7 @@ def test_packed_steps_are_the_models_own_after_every_change(design: type, change
 
 
 @designs
-def test_onnx_graphs_are_the_model_for_every_setting(model: Model) -> None:
+def test_onnx_graphs_are_the_model_for_every_setting(model: Writer) -> None:
     check_onnx(model)
 
 
@@ -323,7 +323,7 @@ def test_onnx_graphs_are_the_model_after_every_change(design: type, change: Chan
 
 
 @pytest.mark.parametrize(("design", "settings"), list(chosen(Transformer)))
-def test_ctranslate2_is_the_model_for_every_setting(model: Model, tmp_path: Path) -> None:
+def test_ctranslate2_is_the_model_for_every_setting(model: Writer, tmp_path: Path) -> None:
     check_ctranslate2(model, tmp_path)
 
 

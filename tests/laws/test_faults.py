@@ -13,12 +13,13 @@ from regard.attention.masks.causal import Causal
 from regard.attention.masks.padding import Padding
 from regard.layers.embedding import Embedding
 from regard.layers.rnn import Rnn
-from regard.models.model import MODELS, Design, State
+from regard.models.model import MODELS, Design, Encoder
+from regard.models.writer import State, Writer
 from regard.runs import artifact
 from regard.training import keeper
 
-from . import learners, writers
-from .designs import small
+from . import learners, readers, writers
+from .designs import built, small
 from .items import item_for
 
 Patch = pytest.MonkeyPatch
@@ -76,15 +77,21 @@ def steeper(patch: Patch) -> None:
     patch.setattr(Embedding, "forward", lambda self, tokens, first=0: Steeper.apply(embed(self, tokens, first)))
 
 
+NAMES = [name for name in MODELS.names if issubclass(built(name), Writer)]
+READERS = [name for name in MODELS.names if issubclass(built(name), Encoder)]
 WRITERS: dict[str, tuple[Callable[[Patch], None], Callable[[Any], None], list[str]]] = {
     "a mask that is off by one": (ahead, writers.nothing_forbidden_is_seen, ["gpt", "transformer"]),
     "a padding mask that is too long": (beyond_the_end, writers.company_changes_nothing, ["seq2seq", "transformer"]),
     "padding that is seen": (beyond_the_end, writers.nothing_forbidden_is_seen, ["transformer"]),
-    "rows that leak": (company, writers.company_changes_nothing, list(MODELS.names)),
-    "rows that see each other": (company, writers.nothing_forbidden_is_seen, list(MODELS.names)),
+    "rows that leak": (company, writers.company_changes_nothing, NAMES),
+    "rows that see each other": (company, writers.nothing_forbidden_is_seen, NAMES),
     "steps that all stand at the beginning": (first_place, writers.steps_are_all_at_once, ["gpt", "transformer"]),
-    "beams that are not reordered": (stay, writers.rows_can_be_moved, list(MODELS.names)),
+    "beams that are not reordered": (stay, writers.rows_can_be_moved, NAMES),
     "a state that is changed in place": (in_place, writers.rows_can_be_moved, ["rnn_lm", "seq2seq"]),
+    "padding that is read": (beyond_the_end, readers.company_changes_nothing, ["transformer"]),
+    "padding that is felt": (beyond_the_end, readers.nothing_forbidden_is_seen, ["transformer"]),
+    "features that leak": (company, readers.company_changes_nothing, READERS),
+    "texts that see each other": (company, readers.nothing_forbidden_is_seen, READERS),
 }
 
 

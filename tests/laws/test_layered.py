@@ -20,14 +20,19 @@ from regard.base.catalog import Catalog
 from regard.base.errors import ConfigError
 from regard.layers.mixers.self_attention import SelfAttention
 from regard.models.layered import Layered, after_causality
-from regard.models.model import MODELS, Design, Model
+from regard.models.model import MODELS, Design
+from regard.models.writer import Writer
 
 from . import learners, writers
 from .alternatives import alternatives
-from .designs import complete, small, writes
+from .designs import built, complete, small
 from .examples import settings_of
 
-LAYERED = [name for name in MODELS.names if complete(name) and issubclass(MODELS.get(name), Layered) and writes(name)]
+LAYERED = [
+    name
+    for name in MODELS.names
+    if complete(name) and issubclass(MODELS.get(name), Layered) and issubclass(built(name), Writer)
+]
 BESIDE: tuple[dict[str, Any], ...] = (
     {},
     {"score": "kernel", "normalizer": "ratio", "positions": "sinusoidal"},
@@ -78,7 +83,7 @@ def shown(name: str, setting: str, number: int) -> str:
     return f"{setting}={value['name']}({', '.join(f'{key}={item}' for key, item in value.items() if key != 'name')})"
 
 
-def designed(name: str, **chosen: Any) -> tuple[Design, Model] | None:
+def designed(name: str, **chosen: Any) -> tuple[Design, Writer] | None:
     """The model, or None if it is refused, which must then be by one sentence that says where."""
     one_layer = {field: 1 for field in DEPTHS if hasattr(MODELS.get(name), field)}
     try:
@@ -91,7 +96,7 @@ def designed(name: str, **chosen: Any) -> tuple[Design, Model] | None:
 
 
 @cache
-def accepted(name: str, setting: str, number: int) -> tuple[Design, Model] | None:
+def accepted(name: str, setting: str, number: int) -> tuple[Design, Writer] | None:
     """The model with a part, and with others beside it where it needs them."""
     value = SETTINGS[name][setting][number]
     tried = (designed(name, **(beside | {setting: value})) for beside in BESIDE)

@@ -9,18 +9,20 @@ import pytest
 import tomli_w
 import torch
 
-from regard.models.model import MODELS, Design
+from regard.models.model import MODELS, Design, Encoder
+from regard.models.writer import Writer
 from regard.tasks.run import read_run
 
-from . import learners, writers
+from . import learners, readers, writers
 from .alternatives import changes
-from .designs import SMALL, complete, designs, plain_designs, small, writing
+from .designs import SMALL, complete, designs, offering, plain_designs, small
 from .items import run_with
 
 every = pytest.mark.parametrize("design", designs())
 plain = pytest.mark.parametrize("design", plain_designs())
-every_writer = pytest.mark.parametrize("design", writing(designs()))
-plain_writer = pytest.mark.parametrize("design", writing(plain_designs()))
+every_writer = pytest.mark.parametrize("design", offering(Writer, designs()))
+plain_writer = pytest.mark.parametrize("design", offering(Writer, plain_designs()))
+every_encoder = pytest.mark.parametrize("design", offering(Encoder, designs()))
 
 
 @pytest.mark.parametrize("name", MODELS.names)
@@ -46,6 +48,16 @@ def test_company_changes_nothing(design: Design) -> None:
 @every_writer
 def test_nothing_forbidden_is_seen(design: Design) -> None:
     writers.nothing_forbidden_is_seen(writers.stirred(design))
+
+
+@every_encoder
+def test_company_changes_no_features(design: Design) -> None:
+    readers.company_changes_nothing(writers.stirred(design))
+
+
+@every_encoder
+def test_features_see_nothing_forbidden(design: Design) -> None:
+    readers.nothing_forbidden_is_seen(writers.stirred(design))
 
 
 @plain_writer

@@ -7,7 +7,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from regard.models.model import Design, Model
+from regard.models.model import Design
+from regard.models.writer import Transducer, Writer
 
 VOCABULARY = 20
 SIZES = {"source": VOCABULARY, "target": VOCABULARY}
@@ -27,17 +28,17 @@ def _generator(seed: int) -> torch.Generator:
 SOURCE, TARGET = padded(SOURCE_LENGTHS, 1), padded(TARGET_LENGTHS, 2)
 
 
-def made(design: Design, dtype: torch.dtype = torch.float64) -> Model:
+def made(design: Design, dtype: torch.dtype = torch.float64) -> Writer:
     """The model, nothing dropped."""
     return design.build(dict.fromkeys(design.needs, VOCABULARY)).to(dtype).eval()
 
 
-def stirred(design: Design, dtype: torch.dtype = torch.float64) -> Model:
+def stirred(design: Design, dtype: torch.dtype = torch.float64) -> Writer:
     """The same with every weight away from where it starts, so that none of them is without effect."""
     return stir(made(design, dtype))
 
 
-def stir(model: Model) -> Model:
+def stir(model: Writer) -> Writer:
     """Move every weight away from where it starts."""
     with torch.no_grad():
         for weight in model.parameters():
@@ -45,9 +46,9 @@ def stir(model: Model) -> Model:
     return model
 
 
-def sources(model: Model, rows: slice | Tensor = slice(None), room: int = 0) -> tuple[Tensor | None, Tensor | None]:
+def sources(model: Writer, rows: slice | Tensor = slice(None), room: int = 0) -> tuple[Tensor | None, Tensor | None]:
     """Some of the sources, with more padding than needed; nothing for a model without a source."""
-    if not model.has_source:
+    if not isinstance(model, Transducer):
         return None, None
     lengths = SOURCE_LENGTHS[rows]
     return F.pad(SOURCE[rows, : int(lengths.max())], (0, room)), lengths
@@ -60,7 +61,7 @@ def close(got: Tensor, expected: Tensor, tolerance: float | None = None) -> None
     torch.testing.assert_close(got, expected, atol=tolerance * size, rtol=0)
 
 
-def steps_are_all_at_once(model: Model, beams: int = 2) -> None:
+def steps_are_all_at_once(model: Writer, beams: int = 2) -> None:
     """Token by token, in several rows a sentence that each go their own way, as teacher forcing has it."""
     targets = torch.stack([padded(TARGET_LENGTHS, seed) for seed in range(beams)], dim=1)
     source, lengths = sources(model)
@@ -72,7 +73,7 @@ def steps_are_all_at_once(model: Model, beams: int = 2) -> None:
             close(logits.unflatten(0, (-1, beams)), expected[:, :, t])
 
 
-def rows_can_be_moved(model: Model) -> None:
+def rows_can_be_moved(model: Writer) -> None:
     """Picking rows and sentences gives what a search that had only those would have; a state stays as it was."""
     source, lengths = sources(model)
     first, second, third = TARGET[:, 0], TARGET[:, 1], TARGET[:, 2]
@@ -93,13 +94,13 @@ def rows_can_be_moved(model: Model) -> None:
         close(again[::2], once)
 
 
-def company_changes_nothing(model: Model) -> None:
+def company_changes_nothing(model: Writer) -> None:
     """A sentence alone, in a batch, in another order, or with more padding, whatever that holds: the same states."""
     order = torch.tensor([2, 0, 1])
     with torch.no_grad():
         together = model.hidden(*sources(model), TARGET)
         moved = model.hidden(*sources(model, order), TARGET[order])[order.argsort()]
-        filled = model.hidden(*_filled(model), _noisy(F.pad(TARGET, (0, 2)), TARGET_LENGTHS))
+        filled = model.hidden(*_filled(model), noisy(F.pad(TARGET, (0, 2)), TARGET_LENGTHS))
         for row, length in enumerate(TARGET_LENGTHS.tolist()):
             here = slice(row, row + 1)
             alone = model.hidden(*sources(model, here), TARGET[here, :length])
@@ -107,24 +108,24 @@ def company_changes_nothing(model: Model) -> None:
                 close(other[here, :length], alone)
 
 
-def _filled(model: Model) -> tuple[Tensor | None, Tensor | None]:
+def _filled(model: Writer) -> tuple[Tensor | None, Tensor | None]:
     source, lengths = sources(model, room=3)
-    return (None, None) if source is None or lengths is None else (_noisy(source, lengths), lengths)
+    return (None, None) if source is None or lengths is None else (noisy(source, lengths), lengths)
 
 
-def _noisy(tokens: Tensor, lengths: Tensor) -> Tensor:
+def noisy(tokens: Tensor, lengths: Tensor) -> Tensor:
     """Other tokens where there is padding."""
     padding = torch.arange(tokens.shape[1]) >= lengths[:, None]
     return torch.where(padding, torch.randint_like(tokens, 4, VOCABULARY), tokens)
 
 
-def nothing_forbidden_is_seen(model: Model, reach: Tensor | None = None) -> None:
+def nothing_forbidden_is_seen(model: Writer, reach: Tensor | None = None) -> None:
     """Logits depend on no later token, on no padding and on no other sentence, and on the token just read.
 
     `reach` [target, target] says more narrowly which tokens may be seen from which.
     """
     source, lengths = sources(model, room=1)
-    target = _noisy(F.pad(TARGET, (0, 1)), TARGET_LENGTHS)
+    target = noisy(F.pad(TARGET, (0, 1)), TARGET_LENGTHS)
     with vectors_of(model) as seen:
         logits = model(source, lengths, target)
     read = [] if source is None else seen(source)
@@ -132,7 +133,7 @@ def nothing_forbidden_is_seen(model: Model, reach: Tensor | None = None) -> None
     places = range(target.shape[1])
     reach = torch.ones(len(places), len(places)).tril().bool() if reach is None else reach
     for t in places:
-        ways = _gradients(logits[:, t], read + written)
+        ways = gradients(logits[:, t], read + written)
         for gradient in ways[len(read) :]:
             assert not gradient[:, ~reach[t]].any(), f"token {t} sees what it may not"
             assert gradient[:, t].any(-1).all(), f"token {t} does not see itself"
@@ -141,11 +142,11 @@ def nothing_forbidden_is_seen(model: Model, reach: Tensor | None = None) -> None
             padding = torch.arange(gradient.shape[1]) >= lengths[:, None]
             assert not gradient[padding].any(), "padding of the source is seen"
             assert gradient.any(-1).any(-1).all(), "nothing of the source is seen"
-    for gradient in _gradients(logits[1], read + written):
+    for gradient in gradients(logits[1], read + written):
         assert not gradient[[0, 2]].any(), "another sentence is seen"
 
 
-def _gradients(outputs: Tensor, inputs: list[Tensor]) -> list[Tensor]:
+def gradients(outputs: Tensor, inputs: list[Tensor]) -> list[Tensor]:
     """Of a sum in which nothing cancels by chance."""
     total = (outputs * torch.randn_like(outputs)).sum()
     return list(torch.autograd.grad(total, inputs, retain_graph=True))
@@ -180,13 +181,13 @@ class Seen:
         return found
 
 
-def loss(model: Model) -> Tensor:
+def loss(model: Writer) -> Tensor:
     """Mean cross-entropy of the tokens that follow."""
     logits = model(*sources(model), TARGET[:, :-1])
     return F.cross_entropy(logits.flatten(0, 1), TARGET[:, 1:].flatten(), ignore_index=0)
 
 
-def every_weight_learns(model: Model) -> None:
+def every_weight_learns(model: Writer) -> None:
     """No parameter is left without a gradient; save of experts, to whom none of so few tokens may be sent."""
     loss(model.train()).backward()
     idle = [name for name, weight in model.named_parameters() if weight.grad is None or not weight.grad.any()]

@@ -3,9 +3,9 @@ import torch
 from torch import nn
 
 from regard.base.config import from_dict, to_dict
-from regard.base.errors import ConfigError, ShapeError, UsageError
+from regard.base.errors import ConfigError
 from regard.models.gpt import Gpt
-from regard.models.model import MODELS, LayerState, State, fitting, given, weights_in
+from regard.models.model import MODELS, weights_in
 from regard.models.rnn_lm import RnnLm
 from regard.models.seq2seq import Seq2seq
 from regard.models.transformer import Transformer
@@ -75,33 +75,6 @@ def test_wrong_settings_of_a_file_are_named_too() -> None:
         from_dict({"norm": "befor"}, Transformer, "model")
     with pytest.raises(ConfigError, match=r"model\.attention\.score: unknown 'dott'"):
         from_dict({"attention": {"score": "dott"}}, Seq2seq, "model")
-
-
-def test_only_single_rows_are_spread() -> None:
-    state = LayerState(sentences=2, memories=())
-    with pytest.raises(UsageError, match="1 row a sentence can be spread, but this one has 3"):
-        state.spread(3).spread(2)
-
-
-def test_a_state_must_fit() -> None:
-    class Other(State):
-        def pick_rows(self, rows):
-            return self
-
-        def pick_sentences(self, sentences):
-            return self
-
-    state = LayerState(sentences=2, beams=3)
-    assert fitting(state, LayerState, torch.zeros(6, dtype=torch.long)) is state
-    with pytest.raises(ShapeError, match="2 sentences of 3 rows, but 2 tokens"):
-        fitting(state, LayerState, torch.zeros(2, dtype=torch.long))
-    with pytest.raises(UsageError, match="goes on from a LayerState, but was given a Other"):
-        fitting(Other(sentences=1), LayerState, torch.zeros(1, dtype=torch.long))
-
-
-def test_a_source_is_asked_for() -> None:
-    with pytest.raises(ShapeError, match="needs a source"):
-        given(None, None)
 
 
 def test_matrices_are_counted_once_and_embeddings_not() -> None:

@@ -14,9 +14,9 @@ from regard.data.pairs import Batch, collate
 from regard.data.plan import BatchPosition
 from regard.data.subwords.tokenizer import EOS
 from regard.models.gpt import Gpt
-from regard.models.model import Model
 from regard.models.seq2seq import Seq2seq
 from regard.models.transformer import Transformer
+from regard.models.writer import Writer
 from regard.runs.artifact import Artifact
 from regard.runs.folder import RunFolder
 from regard.training.guide import Guide, Guided, distance
@@ -42,9 +42,9 @@ def guide(**changes: Any) -> Guide:
     return Guide(**({"links": Path("links")} | changes))
 
 
-def model(name: str) -> Model:
+def model(name: str) -> Writer:
     torch.manual_seed(1)
-    built: Model = DESIGNS[name].build(dict.fromkeys(DESIGNS[name].needs, VOCABULARY))
+    built: Writer = DESIGNS[name].build(dict.fromkeys(DESIGNS[name].needs, VOCABULARY))
     return built
 
 
@@ -180,7 +180,7 @@ def settings(steps: int) -> TrainingSettings:
     )
 
 
-def train(folder: Path, name: str, steps: int, guided: Guide | None, until: int | None = None) -> Model:
+def train(folder: Path, name: str, steps: int, guided: Guide | None, until: int | None = None) -> Writer:
     made = model(name)
     artifact = Artifact(config={"model": {"name": "tiny"}}, task="translate", sizes={})
     place = examples.run_folder(folder)
@@ -190,7 +190,7 @@ def train(folder: Path, name: str, steps: int, guided: Guide | None, until: int 
     return made
 
 
-def agreement(made: Model, name: str, shift: int) -> float:
+def agreement(made: Writer, name: str, shift: int) -> float:
     """The share of target tokens whose row looks most at the linked source token."""
     item = batch(99)
     with torch.no_grad(), watch(made.eval(), {LAYERS[name]: [0]}) as seen:

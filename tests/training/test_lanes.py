@@ -13,8 +13,8 @@ from regard.data.plan import BatchPosition
 from regard.data.windows import Streams, StreamSettings
 from regard.layers.dropout import Dropout
 from regard.models.gpt import Gpt
-from regard.models.model import Model
 from regard.models.transformer import Transformer
+from regard.models.writer import Writer
 from regard.training.lanes import Lanes, lane_count, twin
 from regard.training.trainer import Trainer
 
@@ -23,13 +23,13 @@ from . import examples
 SMALL: dict[str, Any] = {"width": 8, "feedforward": 16, "heads": 2}
 
 
-def transformer(dropout: float, **changes: Any) -> Model:
+def transformer(dropout: float, **changes: Any) -> Writer:
     torch.manual_seed(1)
     layers = {"encoder_layers": 1, "decoder_layers": 2}
     return Transformer(**layers, **SMALL, dropout=dropout, **changes).build(examples.SIZES).train()
 
 
-def gradients(model: Model, item: Any, lanes: int, seed: int = 5) -> tuple[list[torch.Tensor], list[float]]:
+def gradients(model: Writer, item: Any, lanes: int, seed: int = 5) -> tuple[list[torch.Tensor], list[float]]:
     model.zero_grad()
     losses = Lanes(model, lanes).backward(examples.measured(), item, item.count, seed)
     return [weight.grad.clone() for weight in model.parameters() if weight.grad is not None], [

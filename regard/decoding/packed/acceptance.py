@@ -31,8 +31,8 @@ from regard.layers.output import LinearOutput
 from regard.layers.residual import Residual, Skip
 from regard.layers.stack import Stack
 from regard.models.gpt import GptModel
-from regard.models.model import Model
 from regard.models.transformer import TransformerModel
+from regard.models.writer import Writer
 
 LINEAR = (nn.Linear, LinearOutput, Prepacked, Int8Linear)
 KNOWN = frozenset(
@@ -43,14 +43,14 @@ KNOWN = frozenset(
 )
 
 
-def packable(model: Model) -> TypeGuard[TransformerModel | GptModel]:
+def packable(model: Writer) -> TypeGuard[TransformerModel | GptModel]:
     """Whether the packed decoder supports the model."""
     return unusual(model) is None and not any(
         part.key_heads != part.heads for part in model.modules() if isinstance(part, MultiHead)
     )
 
 
-def unusual(model: Model) -> str | None:
+def unusual(model: Writer) -> str | None:
     """Describe the first part of the model that is not the usual one of a Transformer or GPT; None if all are."""
     if not isinstance(model, TransformerModel | GptModel):
         return f"the model is of the type {type(model).__name__}"

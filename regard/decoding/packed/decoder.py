@@ -26,13 +26,13 @@ from regard.decoding.packed.cache import Shelf
 from regard.decoding.packed.layer import PackedLayer, normalization
 from regard.decoding.words import ListedOutput, Words
 from regard.models.gpt import GptModel
-from regard.models.model import Model, State, fitting
 from regard.models.transformer import TransformerModel
+from regard.models.writer import State, Writer, fitting
 
 PACK = True
 
 
-def packed(model: Model, words: Words | None = None) -> "Model | Packed":
+def packed(model: Writer, words: Words | None = None) -> "Writer | Packed":
     """A `Packed` decoder of the model if it is supported, or else the model itself.
 
     With `words`, a `Packed` computes the logits of these alone.

@@ -12,7 +12,7 @@ from regard.attention.record import attention_layers, record
 from regard.data.pairs import collate
 from regard.data.subwords.tokenizer import BOS, PAD, UNK
 from regard.decoding.scorer import evaluating, log_mean
-from regard.models.model import Model
+from regard.models.writer import Writer
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,7 +25,7 @@ class Forced:
     """log p(· | y_1 … y_(t-1), source) at each position"""
 
 
-def force(models: Sequence[Model], source: Sequence[int], target: Sequence[int]) -> Forced:
+def force(models: Sequence[Writer], source: Sequence[int], target: Sequence[int]) -> Forced:
     """Run one or several models on a pair with teacher forcing; the ids of both sides end in `</s>`.
 
     From the second model on, the names of layers have its number in front, as in `2:decoder.cross`. A layer that does

@@ -14,9 +14,9 @@ from regard.decoding.packed.acceptance import packable, unusual
 from regard.layers.feeds.plain import FeedForward
 from regard.layers.residual import Residual
 from regard.models.gpt import Gpt
-from regard.models.model import Model
 from regard.models.rnn_lm import RnnLm
 from regard.models.transformer import Transformer
+from regard.models.writer import Writer
 
 SMALL = {"width": 16, "heads": 2, "feedforward": 24}
 
@@ -117,7 +117,7 @@ def test_shared_key_heads_are_usual_but_not_packed() -> None:
 
 
 def test_other_models_are_not_packed() -> None:
-    other: Model = RnnLm(width=8).build({"text": 30}).eval()
+    other: Writer = RnnLm(width=8).build({"text": 30}).eval()
     assert unusual(other) == "the model is of the type RnnLmModel"
     assert not packable(other)
 

@@ -16,16 +16,16 @@ from regard.decoding.strategy import Strategy
 from regard.decoding.words import Words
 from regard.layers.inference.prepacked import Prepacked
 from regard.models.gpt import Gpt
-from regard.models.model import Model
 from regard.models.rnn_lm import RnnLm
 from regard.models.transformer import Transformer
+from regard.models.writer import Transducer, Writer
 
 VOCABULARY = 70
 SMALL = {"width": 16, "heads": 2, "feedforward": 24}
 LENGTHS = torch.tensor([5, 2, 7, 1])
 
 
-def transformer(**changes: Any) -> Model:
+def transformer(**changes: Any) -> Writer:
     return (
         Transformer(encoder_layers=2, decoder_layers=3, **SMALL, **changes)
         .build(dict.fromkeys(("source", "target"), VOCABULARY))
@@ -33,7 +33,7 @@ def transformer(**changes: Any) -> Model:
     )
 
 
-def gpt(**changes: Any) -> Model:
+def gpt(**changes: Any) -> Writer:
     return Gpt(layers=2, **SMALL, **changes).build({"text": VOCABULARY}).eval()
 
 
@@ -57,7 +57,7 @@ def test_the_logits_are_those_of_the_model_through_a_whole_search(name: str) -> 
     model = PACKABLE[name]()
     fast = packed(model)
     assert isinstance(fast, Packed)
-    source = torch.randint(4, VOCABULARY, (4, 7)) if model.has_source else None
+    source = torch.randint(4, VOCABULARY, (4, 7)) if isinstance(model, Transducer) else None
     plain, quick = start(model, source), start(fast, source)
     sentences, beams = 4, 1
     for step in range(40):  # the shelf grows and is cleared several times
