@@ -5,7 +5,6 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 from functools import cache
-from html import escape
 from typing import Any, NamedTuple, NoReturn, get_type_hints
 
 import msgspec
@@ -18,6 +17,7 @@ from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
 from regard.apps.server.calls import FORMATS, Calls
+from regard.apps.server.docs_page import docs_page
 from regard.apps.server.engines import Engines
 from regard.apps.server.guard import Guard, Sites, refusal_of
 from regard.apps.server.messages import ErrorAnswer, Refusal, answer
@@ -103,7 +103,7 @@ def _routes(service: Service) -> list[Route]:
         return answer(described())
 
     async def docs(request: Request) -> Response:
-        return HTMLResponse(as_page(described()))
+        return HTMLResponse(docs_page(described()))
 
     async def page(request: Request) -> Response:
         return _file(index())
@@ -167,31 +167,3 @@ def _operation(call: Operation, schemas: dict[Any, Any]) -> dict[str, Any]:
 
 def _content(description: str, schema: Any, forms: Sequence[str] = _FORMS[:1]) -> dict[str, Any]:
     return {"description": description, "content": {form: {"schema": schema} for form in forms}}
-
-
-def as_page(description: dict[str, Any]) -> str:
-    """The OpenAPI description as a self-contained HTML page."""
-    rows = [
-        f"<tr><td><code>{method.upper()} {escape(path)}</code></td><td>{escape(call['summary'])}</td>"
-        f"<td>{_fields(description, call)}</td></tr>"
-        for path, methods in description["paths"].items()
-        for method, call in methods.items()
-    ]
-    title = escape(description["info"]["title"])
-    return (
-        f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
-        f'<meta name="viewport" content="width=device-width"><link rel="stylesheet" href="assets/look.css">'
-        f'<h1>{title}</h1><p>All of it, for programs: <a href="openapi.json">openapi.json</a></p>'
-        f"<table><thead><tr><th>call</th><th>what it does</th><th>fields, as JSON or a form</th></tr></thead>"
-        f"<tbody>{''.join(rows)}</tbody></table></html>"
-    )
-
-
-def _fields(description: dict[str, Any], call: dict[str, Any]) -> str:
-    if "requestBody" not in call:
-        return ""
-    name = call["requestBody"]["content"][_FORMS[0]]["schema"]["$ref"].removeprefix(_PLACE)
-    schema = description["components"]["schemas"][name]
-    marks = {name: "" if name in schema["required"] else " (optional)" for name in schema["properties"]}
-    told = {name: escape(own["description"]) for name, own in schema["properties"].items()}
-    return f"<ul>{''.join(f'<li><code>{name}</code>{marks[name]}: {told[name]}</li>' for name in told)}</ul>"

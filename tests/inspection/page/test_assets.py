@@ -34,7 +34,7 @@ def test_the_page_and_what_it_loads_are_there() -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", ["", "nothing.js", "index.html", "files.py", "../files.py", "page/look.css", "/etc/passwd"]
+    "wrong", ["", "nothing.js", "index.html", "files.py", "../files.py", "page/style.css", "/etc/passwd"]
 )
 def test_nothing_else_can_be_asked_for(wrong: str) -> None:
     assert files.asset(wrong) is None
