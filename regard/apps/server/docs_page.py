@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
-STYLES = ("colors.css", "style.css", "docs.css")
+_STYLES = ("colors.css", "style.css", "docs.css")
 _JSON = "application/json"
 
 
@@ -16,7 +16,7 @@ def docs_page(description: dict[str, Any]) -> str:
         for method, call in methods.items()
     ]
     title = escape(description["info"]["title"])
-    styles = "".join(f'<link rel="stylesheet" href="assets/{name}">' for name in STYLES)
+    styles = "".join(f'<link rel="stylesheet" href="assets/{name}">' for name in _STYLES)
     return (
         f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{title}: the API</title>'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">'
