@@ -1,22 +1,30 @@
 """Regard: attention models that train on the machine you have and show how they decide.
 
+>>> import regard
+>>> regard.load("runs/en-de").translate(["Two dogs play in the snow."], n_best=3, alignments=True)
+
 >>> from regard import Attention, masks, positions, record
 >>> layer = Attention(heads=8, mask=masks.Causal() & masks.Window(128), positions=positions.Alibi()).build(512)
 >>> with record(layer) as seen:
 ...     output = layer(x)
 
-`scores`, `masks`, `normalizers`, `positions`, `memories` and `backends` are catalogs of parts of attention: a member
-is `masks.Window(128)` in Python and `window(128)` in a config.
+Catalogs hold parts by name: a member is `masks.Window(128)` in Python and `window(128)` in a config, and
+`list(masks)` names them all. Of attention there are `scores`, `masks`, `normalizers`, `positions`, `memories` and
+`backends`; of layers `feeds` and `mixers`; of runs `models`, `tasks`, `optimizers`, `schedules` and `strategies`.
 """
 
 import importlib
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from regard.base import processor as _processor
 
 if TYPE_CHECKING:
+    from regard.alignment.aligner import Aligner
+    from regard.alignment.symmetrizing import symmetrize
     from regard.attention.backend import BACKENDS as backends
-    from regard.attention.core import attend, explain
+    from regard.attention.core import attend, backend_choice
     from regard.attention.mask import MASKS as masks
     from regard.attention.memory import MEMORIES as memories
     from regard.attention.multihead import Attention, MultiHead
@@ -26,57 +34,99 @@ if TYPE_CHECKING:
     from regard.attention.record import record
     from regard.attention.score import SCORES as scores
     from regard.attention.soft_dict import SoftDict
+    from regard.base.errors import RegardError
+    from regard.data.links import Link, read_gold
+    from regard.decoding.generator import Generator
+    from regard.decoding.strategy import STRATEGIES as strategies
+    from regard.decoding.translator import Translator
+    from regard.inspection.explanation.explain import explain
     from regard.layers.block import Block
     from regard.layers.feed import FEEDS as feeds
     from regard.layers.mixer import MIXERS as mixers
     from regard.layers.residual import Residual
     from regard.loading import load
+    from regard.metrics.alignment_error import error_rates
+    from regard.models.model import MODELS as models
+    from regard.saving import save
+    from regard.tasks.task import TASKS as tasks
+    from regard.training.optimizer import OPTIMIZERS as optimizers
+    from regard.training.schedule import SCHEDULES as schedules
 
 _processor.hold()  # before torch computes anything
 
 __version__ = "0.1.0"
 
+_HOMES = {
+    "Aligner": "alignment.aligner",
+    "Attention": "attention.multihead",
+    "Block": "layers.block",
+    "Generator": "decoding.generator",
+    "Link": "data.links",
+    "MultiHead": "attention.multihead",
+    "RegardError": "base.errors",
+    "Residual": "layers.residual",
+    "Sizes": "attention.part",
+    "SoftDict": "attention.soft_dict",
+    "Translator": "decoding.translator",
+    "attend": "attention.core",
+    "backend_choice": "attention.core",
+    "backends": "attention.backend:BACKENDS",
+    "error_rates": "metrics.alignment_error",
+    "explain": "inspection.explanation.explain",
+    "feeds": "layers.feed:FEEDS",
+    "load": "loading",
+    "masks": "attention.mask:MASKS",
+    "memories": "attention.memory:MEMORIES",
+    "mixers": "layers.mixer:MIXERS",
+    "models": "models.model:MODELS",
+    "normalizers": "attention.normalizer:NORMALIZERS",
+    "optimizers": "training.optimizer:OPTIMIZERS",
+    "positions": "attention.position:POSITIONS",
+    "read_gold": "data.links",
+    "record": "attention.record",
+    "save": "saving",
+    "schedules": "training.schedule:SCHEDULES",
+    "scores": "attention.score:SCORES",
+    "strategies": "decoding.strategy:STRATEGIES",
+    "symmetrize": "alignment.symmetrizing",
+    "tasks": "tasks.task:TASKS",
+}
+
 __all__ = [
+    "Aligner",
     "Attention",
     "Block",
+    "Generator",
+    "Link",
     "MultiHead",
+    "RegardError",
     "Residual",
     "Sizes",
     "SoftDict",
+    "Translator",
     "attend",
+    "backend_choice",
     "backends",
+    "error_rates",
     "explain",
     "feeds",
     "load",
     "masks",
     "memories",
     "mixers",
+    "models",
     "normalizers",
+    "optimizers",
     "positions",
+    "read_gold",
     "record",
+    "save",
+    "schedules",
     "scores",
+    "strategies",
+    "symmetrize",
+    "tasks",
 ]
-
-_HOMES = {
-    "Attention": "attention.multihead",
-    "Block": "layers.block",
-    "MultiHead": "attention.multihead",
-    "Residual": "layers.residual",
-    "Sizes": "attention.part",
-    "SoftDict": "attention.soft_dict",
-    "attend": "attention.core",
-    "backends": "attention.backend:BACKENDS",
-    "explain": "attention.core",
-    "feeds": "layers.feed:FEEDS",
-    "load": "loading",
-    "masks": "attention.mask:MASKS",
-    "memories": "attention.memory:MEMORIES",
-    "mixers": "layers.mixer:MIXERS",
-    "normalizers": "attention.normalizer:NORMALIZERS",
-    "positions": "attention.position:POSITIONS",
-    "record": "attention.record",
-    "scores": "attention.score:SCORES",
-}
 
 
 def __getattr__(name: str) -> Any:
@@ -91,3 +141,14 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return [*globals(), *__all__]
+
+
+class _FrontDoor(ModuleType):
+    """`regard.models` and `regard.tasks` are the catalogs of the folders with these names, not the folders."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not (name in _HOMES and isinstance(value, ModuleType)):  # Python sets an imported folder as an attribute
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _FrontDoor

@@ -1,17 +1,19 @@
 """From a file or folder to what its task opens it as: a translator, a generator of text.
 
-translator = load("runs/en-de")
-translator.translate(["Two dogs play in the snow."], alignments=True)[0].alignment
+>>> translator = load("runs/en-de")
+>>> translator.translate(["Two dogs play in the snow."], alignments=True)[0].alignment
+>>> load("runs/novels", expect=Generator).generate(["Once upon a time"])
 """
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, overload
 
 import torch
 
 from regard.base.errors import UsageError, check_one_of
-from regard.decoding.strategy import Strategy
+from regard.decoding.strategy import STRATEGIES, Strategy
+from regard.decoding.translator import Translator
 from regard.interop.ctranslate2_alignment import with_aligner
 from regard.interop.ctranslate2_translator import open_ctranslate2
 from regard.layers.inference.precision import in_precision
@@ -21,12 +23,46 @@ from regard.tasks.task import TASKS, Task
 ENGINES = ("torch", "ctranslate2")
 
 
+Opened = TypeVar("Opened")
+
+
+@overload
 def load(
     paths: str | Path | Sequence[str | Path],
-    strategy: Strategy | None = None,
+    strategy: Strategy | str | None = None,
     device: str | torch.device = "cpu",
     engine: str = "torch",
     *,
+    expect: None = None,
+    precision: str = "float32",
+    shortlist: bool = False,
+    threads: int | None = None,
+    tell: Callable[[str], Any] | None = None,
+) -> Translator: ...
+
+
+@overload
+def load(
+    paths: str | Path | Sequence[str | Path],
+    strategy: Strategy | str | None = None,
+    device: str | torch.device = "cpu",
+    engine: str = "torch",
+    *,
+    expect: type[Opened],
+    precision: str = "float32",
+    shortlist: bool = False,
+    threads: int | None = None,
+    tell: Callable[[str], Any] | None = None,
+) -> Opened: ...
+
+
+def load(
+    paths: str | Path | Sequence[str | Path],
+    strategy: Strategy | str | None = None,
+    device: str | torch.device = "cpu",
+    engine: str = "torch",
+    *,
+    expect: type[Any] | None = None,
     precision: str = "float32",
     shortlist: bool = False,
     threads: int | None = None,
@@ -34,7 +70,13 @@ def load(
 ) -> Any:
     """The model in a file or run folder, as its task opens it; several work together as an ensemble.
 
-    A translation model gives a `Translator`, a language model a `Generator`. Of an ensemble, the first model aligns.
+    >>> load("runs/en-de", "beam(size=8)").translate(["Two dogs play in the snow."])
+
+    A translation model gives a `Translator`, a language model a `Generator`. `expect` names the class that it has to
+    be, as `expect=Generator`: another model is then refused, and a type checker knows what comes. Without it, a type
+    checker takes the model for a translator.
+
+    `strategy` is a decoding strategy or its text, else the model's own. Of an ensemble, the first model aligns.
     `precision` is that of the products with large matrices: `int8` is faster than `float32`, and loses little. With
     `shortlist`, only words are scored that `regard shortlist` found likely for a text.
 
@@ -43,12 +85,17 @@ def load(
     whole process, by `torch.set_num_threads`.
     """
     speed: dict[str, Any] = {"precision": precision, "shortlist": shortlist, "threads": threads, "tell": tell}
-    return load_task(paths, strategy, device, engine, **speed)[1]
+    task, opened = load_task(paths, strategy, device, engine, **speed)
+    if expect is not None and not isinstance(opened, expect):
+        raise UsageError(
+            f"{paths}: its task is {task.task_name()}, which gives a {type(opened).__name__}, not a {expect.__name__}"
+        )
+    return opened
 
 
 def load_task(
     paths: str | Path | Sequence[str | Path],
-    strategy: Strategy | None = None,
+    strategy: Strategy | str | None = None,
     device: str | torch.device = "cpu",
     engine: str = "torch",
     *,
@@ -60,6 +107,7 @@ def load_task(
     """The model's task, and what `load` gives."""
     check_one_of("load", ENGINES, engine=engine)
     places = [paths] if isinstance(paths, str | Path) else list(paths)
+    search: Strategy | None = STRATEGIES.make(strategy, "strategy")
     if engine == "ctranslate2":
         if precision != "float32":
             raise UsageError("load: the engine ctranslate2 computes in the precision of its export; see regard export")
@@ -68,7 +116,7 @@ def load_task(
                 f"load: the engine ctranslate2 takes one model, not {len(places)}; an ensemble needs torch"
             )
         opened = open_ctranslate2(
-            places[0], strategy, device=str(device), threads=threads, shortlist=shortlist, tell=tell
+            places[0], search, device=str(device), threads=threads, shortlist=shortlist, tell=tell
         )
         return TASKS.get("translate"), with_aligner(opened)
     if not places:
@@ -82,4 +130,4 @@ def load_task(
             )
     task: type[Task] = TASKS.get(artifacts[0].task, f"{artifacts[0].name}: task")
     models = [in_precision(artifact.model().to(device), precision) for artifact in artifacts]
-    return task, task.open(artifacts, models, strategy=strategy, shortlist=shortlist)
+    return task, task.open(artifacts, models, strategy=search, shortlist=shortlist)

@@ -32,7 +32,13 @@ RANKS = {folder: rank for rank, folders in enumerate(ORDER) for folder in folder
 
 VARIANTS = ("scores", "masks", "normalizers", "positions", "memories", "backends")
 
-WITHOUT_SOURCE = ("benchmarks", "laws", "test_architecture.py", "test_packaging.py")  # tests of many files at once
+WITHOUT_SOURCE = (
+    "benchmarks",
+    "laws",
+    "test_architecture.py",
+    "test_packaging.py",
+    "test_public.py",
+)  # tests of many files at once
 LONGEST = 400
 COMMANDS = Path("regard/apps/commands")
 PICKLERS = ("pickle", "cPickle", "_pickle", "cloudpickle", "dill", "joblib", "marshal", "shelve")

@@ -185,3 +185,19 @@ def test_a_model_that_attends_to_no_source_has_no_aligner(tmp_path: Path) -> Non
         translator.translate(["A dog"], alignments=True)
     writer = load(written(tmp_path / "b.safetensors", "gpt", Gpt(layers=1, width=8, heads=2)))
     assert not isinstance(writer, Translator)
+
+
+def test_what_is_expected_is_checked(tmp_path: Path) -> None:
+    file = saved(tmp_path / "a.safetensors", GPT)
+    assert isinstance(load(file, expect=Generator), Generator)
+    with pytest.raises(
+        UsageError, match=r"a\.safetensors: its task is language, which gives a Generator, not a Translator"
+    ):
+        load(file, expect=Translator)
+
+
+def test_a_strategy_may_be_a_text(tmp_path: Path) -> None:
+    file = saved(tmp_path / "a.safetensors")
+    assert load(file, "beam(size=3)").strategy == Beam(size=3)
+    with pytest.raises(UsageError, match="strategy: unknown 'bean'"):
+        load(file, "bean")

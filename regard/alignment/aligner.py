@@ -1,8 +1,5 @@
 """Word alignment from the cross-attention of a translation model.
 
-    aligner = Aligner(load("runs/en-de"), reverse=load("runs/de-en"))
-    aligner.align(["Two dogs play ."], ["Zwei Hunde spielen ."])
-
 A target word is linked to the source word with the largest attention weight. Two models, one for each direction, give
 better links than one: each finds several target words for one source word, which the other cannot.
 """
@@ -22,6 +19,8 @@ from regard.decoding.translator import Pair, Translator
 
 class Aligner:
     """Links words by the attention of the heads that the model file names, unless others are given.
+
+    >>> Aligner(load("runs/en-de"), reverse=load("runs/de-en")).align(sources, targets)
 
     With `threshold`, a target word is also linked to every other source word with at least this attention weight. A
     target word whose largest weight is below `null` has no link. With a `reverse` model, which translates the other

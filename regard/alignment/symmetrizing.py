@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from heapq import heapify, heappop, heappush
 
+from regard.base.errors import check_one_of
 from regard.data.links import Link, LinkPoint, Links, in_order
 
 Symmetrization = Callable[[Links, Links], Links]
@@ -68,6 +69,17 @@ SYMMETRIZATIONS: Mapping[str, Symmetrization] = {
     "intersection": intersection,
     "union": union,
 }
+
+
+def symmetrize(forward: Links, backward: Links, by: str = "grow-diag-final-and") -> Links:
+    """Combine the links of both directions; `by` names one of `SYMMETRIZATIONS`.
+
+    >>> forward, backward = (Link(0, 0), Link(1, 1)), (Link(0, 0), Link(2, 1))
+    >>> symmetrize(forward, backward, by="intersection")
+    (Link(source=0, target=0, confidence=1.0),)
+    """
+    check_one_of("symmetrize", SYMMETRIZATIONS, by=by)
+    return SYMMETRIZATIONS[by](forward, backward)
 
 
 def _supported(points: Iterable[LinkPoint], forward: Links, backward: Links) -> Links:

@@ -79,7 +79,7 @@ class BackendChoice:
         return "\n".join(f"{'→' if name == self.chosen else ' '} {name}: {why}" for name, why in self.reasons.items())
 
 
-def explain_call(call: Call) -> BackendChoice:
+def backend_choice_of(call: Call) -> BackendChoice:
     """Explain the choice of a backend for a call."""
     chosen = _name(choose(call))
     reasons = {}

@@ -12,7 +12,7 @@ import torch.nn.functional as F
 from jaxtyping import Float
 from torch import Tensor
 
-from regard.attention.backend import Attended, BackendChoice, choose, explain_call
+from regard.attention.backend import Attended, BackendChoice, backend_choice_of, choose
 from regard.attention.call import Call, arguments_of, spread
 from regard.attention.position import Bias
 
@@ -20,6 +20,9 @@ from regard.attention.position import Bias
 @arguments_of(Call)
 def attend(call: Call) -> Attended:
     """Attention: each query reads a weighted sum of the values, with weights from comparing it with the keys.
+
+    >>> attended = attend(query, key, value, score=scores.ScaledDot(), normalizer=normalizers.Softmax(), weights=True)
+    >>> attended.output, attended.weights
 
     attend(query, key, value, *, score, normalizer, mask=None, keep=None, bias=None, …): the arguments are those of a
     `Call`, which explains them. The fastest backend that supports the call is chosen unless one is named.
@@ -31,9 +34,12 @@ def attend(call: Call) -> Attended:
 
 
 @arguments_of(Call)
-def explain(call: Call) -> BackendChoice:
-    """Which backend `attend` would choose for the same arguments, and why."""
-    return explain_call(call)
+def backend_choice(call: Call) -> BackendChoice:
+    """Which backend `attend` would choose for the same arguments, and why.
+
+    >>> print(backend_choice(query, key, value, score=scores.ScaledDot(), normalizer=normalizers.Softmax()))
+    """
+    return backend_choice_of(call)
 
 
 def define(call: Call) -> Attended:

@@ -28,6 +28,9 @@ from regard.base.errors import CombinationError, ConfigError, check_at_least
 class Attention:
     """Settings of multi-head attention; `build` makes the layer.
 
+    >>> layer = Attention(heads=8, mask=masks.Causal() & masks.Window(128), positions="alibi").build(width=512)
+    >>> output = layer(torch.randn(2, 100, 512))
+
     Parts are given as values, `Causal() & Window(128)`, or as they are written in a config,
     `"causal & window(128)"`.
     """
@@ -64,7 +67,13 @@ class Attention:
 
 
 class MultiHead(nn.Module):
-    """Multi-head attention; each attention head has its own projections."""
+    """Multi-head attention; each attention head has its own projections. `Attention.build` makes it.
+
+    >>> layer = Attention(heads=8, mask="causal").build(width=512)
+    >>> isinstance(layer, MultiHead)
+    True
+    >>> output, memory = layer.advance(torch.randn(2, 1, 512), layer.start())
+    """
 
     def __init__(self, design: Attention, width: int, source_width: int | None = None) -> None:
         super().__init__()
@@ -156,10 +165,12 @@ class MultiHead(nn.Module):
         output, memory = memory.advance(self.reading, query, key, value, at, self.mask)
         return self._merge(output), memory
 
-    def explain(self, x: Tensor, source: Tensor | None = None, keep: Tensor | Mask | None = None) -> BackendChoice:
+    def backend_choice(
+        self, x: Tensor, source: Tensor | None = None, keep: Tensor | Mask | None = None
+    ) -> BackendChoice:
         """Which backend `forward` would choose for these inputs, and why."""
         query, (key, value) = self._project_query(x, None), self._project_source(x if source is None else source, None)
-        return self.reading.explain(query, key, value, keep, mask=self._own_mask())
+        return self.reading.backend_choice(query, key, value, keep, mask=self._own_mask())
 
     def _project(self, x: Tensor, at: Tensor | None) -> tuple[Tensor, Tensor, Tensor]:
         query, key, value = self.projections.of_both(self._place(x, at, "projection"))

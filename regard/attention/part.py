@@ -16,11 +16,16 @@ from regard.base.errors import UsageError
 
 @dataclass(frozen=True, kw_only=True)
 class Sizes:
-    """The sizes of the attention layer that a part is built for."""
+    """The sizes of the attention layer that a part is built for.
+
+    >>> sizes = Sizes(width=512, heads=8, key_heads=8, query_width=64, key_width=64, value_width=64)
+    >>> bilinear = scores.Bilinear().build(sizes)
+    """
 
     width: int
     """the width of the layer's input"""
     heads: int
+    """the number of attention heads"""
     key_heads: int
     """fewer than `heads` where several query heads share a key head"""
     query_width: int

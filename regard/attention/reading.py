@@ -4,7 +4,7 @@ from typing import Any
 
 from torch import Tensor, nn
 
-from regard.attention.backend import Backend, BackendChoice, choose, explain_call
+from regard.attention.backend import Backend, BackendChoice, backend_choice_of, choose
 from regard.attention.call import Call
 from regard.attention.mask import Mask
 from regard.attention.normalizer import Normalizer
@@ -59,6 +59,6 @@ class Reading(nn.Module):
         call = self.call(*sides, **settings)
         return choose(call)(call).output
 
-    def explain(self, *sides: Any, **settings: Any) -> BackendChoice:
+    def backend_choice(self, *sides: Any, **settings: Any) -> BackendChoice:
         """Which backend `forward` would choose, and why."""
-        return explain_call(self.call(*sides, **settings))
+        return backend_choice_of(self.call(*sides, **settings))

@@ -49,6 +49,10 @@ def record(
 ) -> Iterator[Recorded]:
     """Record the weights of the layers whose names match, of all or the given attention heads and query rows.
 
+    >>> with record(model, "decoder.layers.*.cross", heads=[0, 3]) as seen:
+    ...     logits = model(source, lengths, target)
+    >>> seen["decoder.layers.0.cross"][0].shape         # [batch, heads asked for, target, source]
+
     `*` in the pattern stands for anything. The weights are detached and stay on the model's device.
     """
     layers = attention_layers(model)

@@ -25,6 +25,11 @@ from regard.base.errors import ShapeError, UsageError
 class SoftDict(nn.Module, MutableMapping[Any, Tensor]):
     """Stores pairs of vectors and looks them up by attention; the pairs are saved with the module.
 
+    >>> capitals = SoftDict(width=2, value_width=1)
+    >>> capitals[[1.0, 0.0]] = [5.0]
+    >>> capitals[[0.0, 1.0]] = [7.0]
+    >>> between = capitals[[0.5, 0.5]]
+
     Keys and values are vectors, or anything that `torch.as_tensor` makes one of; a number counts as a vector of
     width 1. With `projected`, W_Q, W_K and W_V are learned, starting as the identity: plain lookup to begin with.
     """

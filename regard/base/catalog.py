@@ -7,14 +7,24 @@ Members are written in a config or on a command line
     window(size=128)                      with settings
     causal & window(128)                  composed, where the members compose
     { name = "window", size = 128 }       as a table
+
+In Python a catalog is read like a mapping from names to classes:
+
+>>> from regard import masks
+>>> list(masks), len(masks), "window" in masks
+>>> masks.Window(128) == masks["window"](128) == masks.make("window(128)")
+>>> print(masks.describe())
 """
 
 import ast
 import dataclasses
 import importlib
+import inspect
 import pkgutil
+import re
+import sys
 import typing
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -23,9 +33,12 @@ from regard.base.config import Choice, convert, from_dict
 from regard.base.errors import ConfigError, unknown
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Catalog(Choice):
-    """The members of one folder, found by their file names and imported when first asked for."""
+    """The members of one folder, found by their file names and imported when first asked for.
+
+    >>> [masks[name] for name in masks]
+    """
 
     package: str
     besides: tuple[str, ...] = ()
@@ -56,12 +69,41 @@ class Catalog(Choice):
                 return candidate
         raise ConfigError(f"{self.kind}/{name}.py holds no class whose name is '{name}' in CamelCase")
 
-    def __getattr__(self, name: str) -> type:
+    def __getattr__(self, name: str) -> Any:
         """`masks.Window` is `masks.get("window")`."""
         for member in () if name.startswith("_") else self.names:
             if member.replace("_", "") == name.lower() and not name.islower():
                 return self.get(member)
+        module = sys.modules.get(f"{self.package}.{name}")
+        if module is not None:  # a catalog may stand where its folder does: `import regard.models.gpt as gpt`
+            return module
         raise AttributeError(unknown(self.kind, name, self.names, self.kind))
+
+    def __getitem__(self, name: str) -> type:
+        """`masks["window"]` is `masks.Window`."""
+        if name not in self.names:
+            raise KeyError(unknown(self.kind, name, self.names, self.kind))
+        return self.get(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.names)
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.names
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __repr__(self) -> str:
+        return f"<{self.kind}: {', '.join(self.names)}>"
+
+    def describe(self) -> str:
+        """One line for each member: its name and the first sentence of what it says about itself."""
+        width = max(map(len, self.names), default=0)
+        return "\n".join(f"{name:<{width}}  {first_sentence(self.get(name))}" for name in self.names)
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *(self.get(name).__name__ for name in self.names)]
@@ -143,6 +185,12 @@ class Catalog(Choice):
             return member(**given)
         except ConfigError as error:
             raise ConfigError(f"{where}: {error}" if where != self.kind else str(error)) from error
+
+
+def first_sentence(kind: type) -> str:
+    """The first sentence of a class's docstring."""
+    paragraph = " ".join((inspect.getdoc(kind) or "").partition("\n\n")[0].split())
+    return re.split(r"(?<=[^.\d]\.)\s+(?=[A-Z`])", paragraph, maxsplit=1)[0]
 
 
 def _literal(node: ast.expr, text: str, where: str) -> Any:

@@ -8,7 +8,13 @@ from difflib import get_close_matches
 
 
 class RegardError(Exception):
-    """An error that its message explains; the base of all errors of Regard."""
+    """An error that its message explains; the base of all errors of Regard.
+
+    >>> try:
+    ...     load("no/such/run")
+    ... except RegardError as error:
+    ...     sentence = str(error)
+    """
 
     exit_code = 1
 

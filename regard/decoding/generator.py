@@ -13,7 +13,7 @@ from regard.decoding.scorer import Scorer, evaluating, log_mean, most_positions
 from regard.decoding.scoring import log_probabilities
 from regard.decoding.search import search
 from regard.decoding.strategies.sample import Sample
-from regard.decoding.strategy import Strategy
+from regard.decoding.strategy import Strategy, strategy_for
 from regard.models.writer import Writer
 
 
@@ -30,7 +30,10 @@ class Generation:
 
 
 class Generator:
-    """A language model, or an ensemble, with its tokenizer. The default strategy samples up to 100 tokens."""
+    """A language model, or an ensemble, with its tokenizer. The default strategy samples up to 100 tokens.
+
+    >>> load("runs/novels", expect=Generator).generate(["Once upon a time"], n_best=2)[0][0].text
+    """
 
     def __init__(
         self,
@@ -47,11 +50,16 @@ class Generator:
         self.strategy = Sample(max_length=100) if strategy is None else strategy
         self.batch_tokens = batch_tokens
 
-    def generate(self, prompts: Sequence[str], strategy: Strategy | None = None) -> list[list[Generation]]:
-        """Generate continuations of each prompt, the likeliest first; an empty prompt is the beginning of a text."""
+    def generate(
+        self, prompts: Sequence[str], strategy: Strategy | str | None = None, n_best: int | None = None
+    ) -> list[list[Generation]]:
+        """Generate continuations of each prompt, the likeliest first; an empty prompt is the beginning of a text.
+
+        >>> generator.generate(["Once upon a time"], "sample(top_k=20, max_length=50)", n_best=3)
+        """
         if isinstance(prompts, str):
             raise UsageError("generate: give a list of prompts, not one text")
-        chosen = strategy or self.strategy
+        chosen = strategy_for(strategy, self.strategy, n_best)
         starts = self.subwords.encode_batch(prompts)
 
         def work(batch: list[list[int]]) -> list[list[Hypothesis]]:

@@ -5,14 +5,15 @@ All strategies apply the same rules and use a model in the same way: `logits, st
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from regard.base.catalog import Catalog
-from regard.base.errors import ConfigError, RegardError, check_at_least
+from regard.base.errors import ConfigError, RegardError, UsageError, check_at_least
 from regard.data.subwords.tokenizer import BOS, EOS, PAD, UNK
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.rules import Rules, forced_tokens
@@ -84,6 +85,28 @@ class Strategy(ABC):
             least=given + self.min_length if self.min_length else torch.zeros_like(given),
             most=given + room,
         )
+
+
+def strategy_for(asked: Strategy | str | None, own: Strategy, n_best: int | None = None) -> Strategy:
+    """The strategy of a call: the one asked for, as an object or as a text such as `beam(size=8)`, or the model's own.
+
+    With `n_best` it gives so many outputs for each text; a beam that is narrower is widened.
+    """
+    if asked is not None and not isinstance(asked, Strategy | str):
+        raise UsageError(f"strategy: give a strategy or its text, such as 'beam(size=8)', not {type(asked).__name__}")
+    chosen: Any = own if asked is None else STRATEGIES.make(asked, "strategy")
+    if n_best is None:
+        return chosen
+    check_at_least("strategy", 1, n_best=n_best)
+    if not hasattr(chosen, "n_best"):
+        if n_best == 1:
+            return chosen
+        raise UsageError(
+            f"n_best: a {type(chosen).__name__.lower()} search gives one output; "
+            f"ask for strategy='beam(n_best={n_best})' instead"
+        )
+    wider = {"size": max(chosen.size, n_best)} if hasattr(chosen, "size") else {}
+    return replace(chosen, n_best=n_best, **wider)
 
 
 def check_prefix(where: str, prefix: Sequence[int]) -> None:

@@ -20,7 +20,7 @@ from regard.decoding.scoring import score_tokens
 from regard.decoding.search import search
 from regard.decoding.shortlist import Shortlist
 from regard.decoding.strategies.beam import Beam
-from regard.decoding.strategy import Strategy
+from regard.decoding.strategy import Strategy, strategy_for
 from regard.decoding.workers import one_core
 from regard.models.writer import Writer
 
@@ -87,7 +87,10 @@ class _Part:
 
 
 class Translator:
-    """A model, or an ensemble, with its tokenizers.
+    """A model, or an ensemble, with its tokenizers; what `load` gives for a translation model.
+
+    >>> for found in load("runs/en-de").translate(["Two dogs play ."], n_best=3):
+    ...     found.text, found.score, [other.text for other in found.n_best]
 
     Texts of more than `max_source` tokens, or than the model has positions, are translated in parts. `batch_tokens` is
     the batch size in source tokens, padding included. `aligner` computes word alignments on request; `alignment` is
@@ -131,13 +134,18 @@ class Translator:
         self,
         texts: Sequence[str],
         *,
-        strategy: Strategy | None = None,
+        strategy: Strategy | str | None = None,
+        n_best: int | None = None,
         prefixes: Sequence[str] | None = None,
         alignments: bool = False,
         first_line: int = 1,
     ) -> list[Translation]:
         """Translate each text; blank texts stay blank.
 
+        >>> translator.translate(["Two dogs play ."], strategy="beam(size=8)", n_best=3)[0].n_best
+
+        `strategy` is an object (`strategies.Beam(size=8)`) or its text; `n_best` asks for so many translations of each
+        text, which the result then holds as `n_best`, the best first.
         Each translation starts with its entry of `prefixes`. `first_line` is the number of the first text, for notes.
         The n-best translations of a text in parts join the parts' best, then their second best, and so on.
         """
@@ -148,7 +156,7 @@ class Translator:
         if alignments and self.aligner is None:
             raise UsageError("translate: this translator has no aligner, so it cannot give alignments")
         parts = self._parts(texts, prefixes)
-        found = self._search(parts, strategy or self.strategy)
+        found = self._search(parts, strategy_for(strategy, self.strategy, n_best))
         of_line: list[list[tuple[_Part, list[Hypothesis]]]] = [[] for _ in texts]
         for part, hypotheses in zip(parts, found, strict=True):
             of_line[part.line].append((part, hypotheses))

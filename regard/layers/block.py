@@ -21,7 +21,13 @@ from regard.layers.residual import Residual, Skip
 
 
 class Block(nn.Module):
-    """A Transformer layer. Its branches keep the width, except the last, which may change it to `output_width`.
+    """A Transformer layer, put together from values.
+
+    >>> attention = Attention(heads=8, mask="causal")
+    >>> block = Block(512, mixer=attention, feed=feeds.Gated(2048), residual=Residual(norm="rms"))
+    >>> output = block(torch.randn(2, 10, 512))
+
+    Its branches keep the width, except the last, which may change it to `output_width`.
 
     The mixer's weights and norm are named after the mixer's file, or `self_attention` where it is an `Attention`.
     """

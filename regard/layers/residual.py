@@ -32,10 +32,15 @@ _LEVELS = 2**32
 
 @dataclass(frozen=True, kw_only=True)
 class Residual:
-    """Settings of a layer's residual connections."""
+    """Settings of a layer's residual connections.
+
+    >>> Block(512, mixer=Attention(), feed=feeds.Plain(2048), residual=Residual(norm="rms", place="after", dropout=0.1))
+    """
 
     norm: Norm = "layer"
+    """layer normalization, or rms: root mean square normalization, which does not subtract the mean"""
     place: Place = "before"
+    """where the norm stands: before each branch (pre-norm), or after its sum with the residual stream (post-norm)"""
     scale: float = 1.0
     """the factor of the residual stream before the branch is added"""
     dropout: float = 0.0

@@ -22,7 +22,11 @@ class ErrorRates:
 
 
 def error_rates(found: Iterable[Iterable[Link]], gold: Iterable[Gold]) -> ErrorRates:
-    """Precision, recall and AER over all sentence pairs together."""
+    """Precision, recall and alignment error rate (AER) over all sentence pairs together.
+
+    >>> found = Aligner(load("runs/en-de")).align(sources, targets)
+    >>> print(error_rates(found, read_gold("test.links")))
+    """
     links = sure = sure_hits = possible_hits = 0
     for own, right in zip(found, gold, strict=True):
         points = {link.point for link in own}

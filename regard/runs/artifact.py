@@ -20,6 +20,7 @@ from regard.runs.tensors import read_tensors, write_tensors
 
 _KIND = "regard model"
 _VERSION = 2
+_ORIGIN = "_artifact"
 _PARTS = ("config", "task", "sizes", "tokenizers", "extras")
 
 
@@ -66,12 +67,19 @@ class Artifact:
         with torch.random.fork_rng():
             model = self.design().build(self.sizes)
         load_weights(model, self.weights, self.name)
+        model.__dict__[_ORIGIN] = replace(self, weights={})
         return model.eval()
 
 
 @dataclass(frozen=True)
 class _Config:
     model: Annotated[Any, MODELS]
+
+
+def origin_of(model: torch.nn.Module) -> Artifact | None:
+    """The artifact, without its weights, that built a model; None for a model that was built otherwise."""
+    origin: Artifact | None = model.__dict__.get(_ORIGIN)
+    return origin
 
 
 def save_artifact(path: str | Path, artifact: Artifact) -> None:

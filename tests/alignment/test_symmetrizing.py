@@ -4,7 +4,15 @@ import random
 
 import pytest
 
-from regard.alignment.symmetrizing import SYMMETRIZATIONS, flipped, grow_diag_final_and, intersection, union
+from regard.alignment.symmetrizing import (
+    SYMMETRIZATIONS,
+    flipped,
+    grow_diag_final_and,
+    intersection,
+    symmetrize,
+    union,
+)
+from regard.base.errors import UsageError
 from regard.data.links import Link, parse_links, to_pharaoh
 
 
@@ -91,3 +99,11 @@ def test_agreement_stays_and_nothing_is_made_up(name: str) -> None:
 def test_links_from_the_other_side() -> None:
     assert flipped((Link(0, 2, 0.5), Link(3, 1))) == (Link(2, 0, 0.5), Link(1, 3))
     assert flipped(flipped(parse_links("0-2 3-1 3-2"))) == parse_links("0-2 3-1 3-2")
+
+
+def test_it_is_chosen_by_its_name() -> None:
+    one, other = parse_links("0-0 1-2 2-1"), parse_links("0-0 1-2 2-2 3-3")
+    assert symmetrize(one, other) == grow_diag_final_and(one, other)
+    assert symmetrize(one, other, "union") == union(one, other)
+    with pytest.raises(UsageError, match=r"symmetrize\.by: unknown 'unoin' \(did you mean 'union'\?\)"):
+        symmetrize(one, other, "unoin")

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from regard.attention import backend as module
-from regard.attention.backend import Attended, Backend, backends, choose, explain_call
+from regard.attention.backend import Attended, Backend, backend_choice_of, backends, choose
 from regard.attention.backends.blockwise import Blockwise
 from regard.attention.backends.fused import Fused
 from regard.attention.backends.linear import Linear
@@ -76,7 +76,7 @@ def test_an_unknown_one_is_named_with_the_nearest() -> None:
 
 
 def test_explains_every_one() -> None:
-    explanation = explain_call(call(normalizer=Sparsemax()))
+    explanation = backend_choice_of(call(normalizer=Sparsemax()))
     assert explanation.chosen == "plain"
     assert set(explanation.reasons) == {"linear", "union", "sparse", "fused", "blockwise", "plain"}
     assert explanation.reasons["plain"] == "chosen: the fastest that serves this call"
@@ -88,7 +88,7 @@ def test_explains_every_one() -> None:
 
 
 def test_explains_that_one_was_asked_for() -> None:
-    explanation = explain_call(call(backend="plain"))
+    explanation = backend_choice_of(call(backend="plain"))
     assert explanation.chosen == "plain"
     assert explanation.reasons["plain"] == "asked for"
     assert explanation.reasons["fused"] == "could, but the chosen one is faster"
@@ -112,7 +112,7 @@ def two_words(monkeypatch: pytest.MonkeyPatch) -> Iterator[Backend]:
 
 
 def test_names_of_two_words_are_told_as_they_are_written(two_words: Backend) -> None:
-    explanation = explain_call(call())
+    explanation = backend_choice_of(call())
     assert explanation.chosen == "two_words"
     assert explanation.reasons["two_words"].startswith("chosen")
 

@@ -5,7 +5,7 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from regard.attention.call import Call
-from regard.attention.core import attend, define, explain, weights_of
+from regard.attention.core import attend, backend_choice, define, weights_of
 from regard.attention.mask import MASKS
 from regard.attention.normalizer import NORMALIZERS
 from regard.attention.part import Sizes
@@ -115,15 +115,15 @@ def test_a_backend_that_cannot_serve_says_why() -> None:
     ):
         attend(*sides(), **SOFT, backend="linear")
     with pytest.raises(CombinationError, match="attend: linear cannot serve this call: Softmax weighs"):
-        explain(*sides(), **SOFT, backend="linear")
+        backend_choice(*sides(), **SOFT, backend="linear")
 
 
-def test_explain_tells_the_choice_and_its_reasons() -> None:
-    explanation = explain(*sides(), **SOFT, keep=MASKS.Causal())
-    assert explanation.chosen == "fused"
-    assert explanation.reasons["linear"].startswith("cannot: Softmax weighs the keys of a query together")
-    assert explanation.reasons["plain"] == "could, but the chosen one is faster"
-    assert "→ fused: chosen" in str(explanation)
+def test_the_choice_is_told_and_its_reasons() -> None:
+    choice = backend_choice(*sides(), **SOFT, keep=MASKS.Causal())
+    assert choice.chosen == "fused"
+    assert choice.reasons["linear"].startswith("cannot: Softmax weighs the keys of a query together")
+    assert choice.reasons["plain"] == "could, but the chosen one is faster"
+    assert "→ fused: chosen" in str(choice)
 
 
 def test_weights_of_some_rows_and_heads() -> None:

@@ -191,13 +191,13 @@ def test_positions_beside_the_input_widen_the_projections() -> None:
 
 def test_explain_tells_which_backend_and_why() -> None:
     layer = Attention(heads=2, mask="causal").build(WIDTH)
-    assert layer.explain(x()).chosen == "fused"
-    assert layer.explain(x(), keep=torch.ones(3, 1, 1, 5, dtype=torch.bool)).chosen == "fused"
-    slow = Attention(heads=2, normalizer="entmax15").build(WIDTH).explain(x(), x(4))
+    assert layer.backend_choice(x()).chosen == "fused"
+    assert layer.backend_choice(x(), keep=torch.ones(3, 1, 1, 5, dtype=torch.bool)).chosen == "fused"
+    slow = Attention(heads=2, normalizer="entmax15").build(WIDTH).backend_choice(x(), x(4))
     assert slow.chosen == "plain"
     assert slow.reasons["fused"] == "cannot: Entmax15 is not the softmax that the kernel computes"
     asked = Attention(heads=2, backend="blockwise").build(WIDTH)
-    assert asked.explain(x()).reasons["blockwise"] == "asked for"
+    assert asked.backend_choice(x()).reasons["blockwise"] == "asked for"
 
 
 @pytest.mark.parametrize(

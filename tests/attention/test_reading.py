@@ -47,5 +47,5 @@ def test_dropout_is_for_training() -> None:
 
 def test_explains_the_call_that_it_would_make() -> None:
     tensors = sides()
-    assert Reading(ScaledDot(), Softmax()).explain(*tensors, Causal()).chosen == "fused"
-    assert Reading(ScaledDot(), Softmax(), backend="plain").explain(*tensors).reasons["plain"] == "asked for"
+    assert Reading(ScaledDot(), Softmax()).backend_choice(*tensors, Causal()).chosen == "fused"
+    assert Reading(ScaledDot(), Softmax(), backend="plain").backend_choice(*tensors).reasons["plain"] == "asked for"

@@ -92,7 +92,7 @@ def test_weights_are_the_plain_paths_whichever_backend_serves(backend: str) -> N
     with record(plain) as wanted:
         plain(x)
     torch.testing.assert_close(seen.only(), wanted.only())
-    assert layer.explain(x).chosen == backend.partition("(")[0]
+    assert layer.backend_choice(x).chosen == backend.partition("(")[0]
 
 
 def test_weights_give_the_output_again(batch: tuple[Tensor, Tensor]) -> None:

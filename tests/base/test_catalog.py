@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.attention.mask import MASKS
-from regard.base.catalog import Catalog
+from regard.base.catalog import Catalog, first_sentence
 from regard.base.errors import ConfigError
 
 ROUND = """
@@ -84,7 +84,7 @@ def test_members_are_attributes(figures: Catalog) -> None:
     with pytest.raises(AttributeError, match=r"figures: unknown 'Rund' \(did you mean 'round'\?\)"):
         _ = figures.Rund
     with pytest.raises(AttributeError):
-        _ = figures.round
+        _ = figures.square
     with pytest.raises(AttributeError):
         _ = figures.__missing__
 
@@ -209,3 +209,30 @@ def test_any_text_is_read_or_refused_with_a_sentence(figures: Catalog, text: str
 
 def test_dir_lists_the_members() -> None:
     assert {"Causal", "Window", "GlobalTokens"} <= set(dir(MASKS))
+
+
+def test_a_catalog_reads_like_a_mapping_from_names_to_classes(figures: Catalog) -> None:
+    assert list(figures) == ["empty", "round", "two_sided"]
+    assert len(figures) == 3
+    assert "round" in figures
+    assert "Round" not in figures
+    assert 3 not in figures
+    assert figures["round"] is figures.Round
+    with pytest.raises(KeyError, match="did you mean 'round'"):
+        _ = figures["rond"]
+    assert repr(figures) == "<figures: empty, round, two_sided>"
+    assert Catalog("regard.attention.masks", besides=MASKS.names)  # true, though empty: it is a value, not a container
+
+
+def test_describing_takes_the_first_sentence_of_each_member() -> None:
+    told = dict(line.split(maxsplit=1) for line in MASKS.describe().splitlines())
+    assert told["causal"] == "A position may attend to itself and to what came before."
+
+
+def test_the_first_sentence_ends_where_the_next_begins() -> None:
+    class Short:
+        """Of 1.5 and e.g. more; it
+        goes on. `Then` ends."""
+
+    assert first_sentence(Short) == "Of 1.5 and e.g. more; it goes on."
+    assert first_sentence(type("Silent", (), {})) == ""

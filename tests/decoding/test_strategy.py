@@ -2,12 +2,13 @@ import pytest
 import torch
 
 from regard.base.config import from_dict
-from regard.base.errors import ConfigError, RegardError
+from regard.base.errors import ConfigError, RegardError, UsageError
 from regard.data.subwords.tokenizer import BOS, EOS, PAD
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategies.greedy import Greedy
-from regard.decoding.strategy import STRATEGIES, check_numbers
+from regard.decoding.strategies.sample import Sample
+from regard.decoding.strategy import STRATEGIES, check_numbers, strategy_for
 
 CPU = torch.device("cpu")
 
@@ -56,3 +57,26 @@ def test_scores_that_are_no_numbers_are_an_error() -> None:
     for broken in ([[Hypothesis((4,), float("nan"), (), 0.0)]], [[]]):
         with pytest.raises(RegardError, match="NaN"):
             check_numbers([*fine, *broken])
+
+
+@pytest.mark.usefixtures("unchecked")
+def test_a_call_may_ask_for_a_strategy_by_its_text() -> None:
+    own = Beam(size=4)
+    assert strategy_for(None, own) is own
+    assert strategy_for("greedy(max_length=3)", own) == Greedy(max_length=3)
+    assert strategy_for(Greedy(), own) == Greedy()
+    with pytest.raises(ConfigError, match="strategy: unknown 'bean'"):
+        strategy_for("bean", own)
+    with pytest.raises(UsageError, match=r"strategy: give a strategy or its text, .* not int"):
+        strategy_for(5, own)  # type: ignore[arg-type]
+
+
+def test_n_best_is_asked_of_any_strategy_that_has_it() -> None:
+    assert strategy_for(None, Beam(size=4), 2) == Beam(size=4, n_best=2)
+    assert strategy_for(None, Beam(size=4), 9) == Beam(size=9, n_best=9)
+    assert strategy_for("sample", Beam(), 3) == Sample(n_best=3)
+    assert strategy_for(None, Greedy(), 1) == Greedy()
+    with pytest.raises(UsageError, match=r"n_best: a greedy search gives one output; ask for strategy='beam\(n_best=2"):
+        strategy_for(None, Greedy(), 2)
+    with pytest.raises(ConfigError, match="n_best must be at least 1"):
+        strategy_for(None, Beam(), 0)

@@ -173,3 +173,11 @@ def test_learned_positions_bound_both_sides_and_no_text_spoils_its_neighbors() -
         model.translate([short], prefixes=[long])
     with pytest.raises(UsageError, match=r"pair 2 has \d+ tokens on a side, but the model has learned 12 positions"):
         model.score([short, long], [short, short])
+
+
+def test_a_strategy_is_a_text_or_a_value_and_n_best_a_number() -> None:
+    model = translator()
+    assert model.translate(TEXTS[:2], strategy="beam(size=6, n_best=3)") == model.translate(
+        TEXTS[:2], strategy=Beam(size=6), n_best=3
+    )
+    assert [len(one.n_best) for one in model.translate(TEXTS[:2], n_best=2)] == [2, 2]

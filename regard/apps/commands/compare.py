@@ -81,11 +81,11 @@ def compare(
                 )
             advance(1)
     if out is not None:
-        from regard.inspection.pictures.draw import save
+        from regard.inspection.pictures.draw import save_figure
         from regard.inspection.pictures.length_picture import length_picture
 
         drawn = {name: list(one.groups.values()) for name, one in scores.items()}
-        save(length_picture(list(found.groups), drawn), out)
+        save_figure(length_picture(list(found.groups), drawn), out)
         typer.echo(f"wrote {out}", err=True)
 
 

@@ -89,12 +89,12 @@ def _draw(translator: Any, text: str, path: Path) -> None:
     from regard.alignment.cross_weights import look
 
     try:
-        from regard.inspection.pictures.draw import heat_map, save
+        from regard.inspection.pictures.draw import heat_map, save_figure
     except ImportError:
         typer.echo(f"regard: {path} needs matplotlib: pip install 'regard[plots]'", err=True)
         return
     found = translator.translate([text])[0].text
     looked = look(translator, text, found)
     note = "Each row is a character that was written, and what was read for it."
-    save(heat_map(looked.weights, looked.target, looked.source, title=f"{text} → {found}", note=note), path)
+    save_figure(heat_map(looked.weights, looked.target, looked.source, title=f"{text} → {found}", note=note), path)
     typer.echo(f"\nWhat it looked at while writing {found}: {path}")

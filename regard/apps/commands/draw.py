@@ -145,7 +145,7 @@ def gallery(
         raise UsageError(f"{out}: is a file; give the name of a folder")
     out.mkdir(parents=True, exist_ok=True)
     shown = sections()
-    path = pictures.save(gallery_picture(shown), out / "gallery.png")
+    path = pictures.save_figure(gallery_picture(shown), out / "gallery.png")
     typer.echo(f"wrote {path}")
     for section in shown:
         typer.echo(f"  {section.name}: {', '.join(tile.name for tile in section.tiles)}")
@@ -164,7 +164,7 @@ def _load() -> ModuleType:
 def _write(figure: "Figure", out: Path | None, about: str) -> None:
     if out is None:
         out = Path(re.sub(r"[^\w]+", "-", about).strip("-")[:80] + ".png")
-    typer.echo(f"wrote {_load().save(figure, out)}")
+    typer.echo(f"wrote {_load().save_figure(figure, out)}")
 
 
 def _indices(text: str | None) -> tuple[int, ...]:

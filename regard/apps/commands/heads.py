@@ -83,7 +83,7 @@ def _check_picture(out: Path) -> None:
 
 
 def _draw(ranking: "Ranking", out: Path, title: str) -> None:
-    from regard.inspection.pictures.draw import save
+    from regard.inspection.pictures.draw import save_figure
     from regard.inspection.pictures.head_picture import ranking_picture
 
-    typer.echo(f"wrote {save(ranking_picture(ranking, title), out)}")
+    typer.echo(f"wrote {save_figure(ranking_picture(ranking, title), out)}")

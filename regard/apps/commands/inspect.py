@@ -60,14 +60,14 @@ def inspect(
     pictures = _load_pictures() if png or svg else None
     page = _place(out)
     from regard.decoding.translator import Translator
-    from regard.inspection.explanation.explain import explain_text
+    from regard.inspection.explanation.explain import explain
     from regard.loading import load
 
     translator = load(model, device=device)
     if not isinstance(translator, Translator):
         raise UsageError(f"{model}: a language model, which reads no source; there is no pair to inspect")
     search = chosen_strategy(strategy, beam, translator.strategy)
-    explanation = explain_text(translator, text, prefix=prefix, target=target, strategy=search)
+    explanation = explain(translator, text, prefix=prefix, target=target, strategy=search)
     _write_page(explanation, page)
     if pictures is not None:
         _write_pictures(pictures, explanation, page, [ending for ending, on in (("png", png), ("svg", svg)) if on])
@@ -103,7 +103,7 @@ def _write_pictures(pictures: ModuleType, explanation: "Explanation", page: Path
             figure = pictures.heat_map(layer.weights.mean(0).numpy(), rows, columns, title=title)
             which = f"part-{number}-layer-{at}" if len(explanation.parts) > 1 else f"layer-{at}"
             for ending in endings:
-                typer.echo(f"wrote {pictures.save(figure, page.with_name(f'{page.stem}-{which}.{ending}'))}")
+                typer.echo(f"wrote {pictures.save_figure(figure, page.with_name(f'{page.stem}-{which}.{ending}'))}")
 
 
 def _load_pictures() -> ModuleType:

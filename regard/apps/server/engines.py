@@ -14,7 +14,7 @@ from regard.base.errors import UsageError
 from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategy import Strategy
 from regard.decoding.translator import Pair, Translation, Translator
-from regard.inspection.explanation.explain import explain_text
+from regard.inspection.explanation.explain import explain
 from regard.interop.export_folder import MANIFEST, read_manifest
 from regard.loading import load
 from regard.runs.artifact import load_artifact
@@ -165,7 +165,7 @@ class Explaining(Work):
     engine: Engine
 
     def run(self, items: list[Question]) -> list[dict[str, Any]]:
-        return [explain_text(self.engine.translator, item.text, prefix=item.prefix).to_dict() for item in items]
+        return [explain(self.engine.translator, item.text, prefix=item.prefix).to_dict() for item in items]
 
     def cost(self, item: Question) -> int:
         return 8 * len(item.text)

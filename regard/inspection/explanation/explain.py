@@ -1,6 +1,6 @@
 """The explanation of one translation: word links, attention weights, alternatives, and the path of the search.
 
-explanation = explain_text(load("runs/en-de"), "a man in a hat .")
+explanation = explain(load("runs/en-de"), "a man in a hat .")
 explanation.to_dict()    # plain JSON
 explanation.to_html()    # a page of its own
 """
@@ -18,7 +18,7 @@ from regard.data.links import Link, Links
 from regard.data.subwords.tokenizer import EOS, Subwords, words
 from regard.decoding import segment
 from regard.decoding.search import search
-from regard.decoding.strategy import Strategy
+from regard.decoding.strategy import Strategy, strategy_for
 from regard.decoding.trace import Trace
 from regard.decoding.translator import Pair, Translator
 from regard.inspection.explanation.beam_path import Path, beam_path
@@ -87,15 +87,17 @@ class Explanation:
         return f'<iframe srcdoc="{page}" sandbox="allow-scripts allow-downloads" width="100%" height="760"></iframe>'
 
 
-def explain_text(
+def explain(
     translator: Translator,
     text: str,
     *,
     prefix: str = "",
     target: str | None = None,
-    strategy: Strategy | None = None,
+    strategy: Strategy | str | None = None,
 ) -> Explanation:
     """Explain how a text is translated, or how the model scores a given translation, the `target`.
+
+    >>> regard.explain(regard.load("runs/en-de"), "Two dogs play in the snow .").to_html()
 
     `prefix` is what the translation starts with. A text longer than the model's limit is translated in parts;
     a line break in the prefix ends the translation of a part.
@@ -106,7 +108,7 @@ def explain_text(
     before = ""
     for piece, start, whole in _pieces(translator, text, prefix, target):
         given = translator.target.encode(start)
-        search_with = None if whole else strategy or translator.strategy
+        search_with = None if whole else strategy_for(strategy, translator.strategy)
         found, path = _find(translator, piece, given, search_with)
         parts.append(_look(translator, piece, found, path, len(given) + whole, before))
         before += f"{parts[-1].texts[1]}\n"

@@ -116,7 +116,7 @@ def normalizer_picture(
     return finish(figure)
 
 
-def save(figure: Figure, path: str | os.PathLike[str]) -> Path:
+def save_figure(figure: Figure, path: str | os.PathLike[str]) -> Path:
     """Write the picture as .png or .svg, by the file name's suffix, atomically."""
     path = Path(path)
     check_name(path)

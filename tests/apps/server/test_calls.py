@@ -12,7 +12,7 @@ from libretranslatepy import LibreTranslateAPI
 from regard.apps.server.app import make_app
 from regard.apps.server.engines import Engine, Engines
 from regard.apps.server.service import Service
-from regard.inspection.explanation.explain import explain_text
+from regard.inspection.explanation.explain import explain
 from tests.apps.running import Run
 from tests.apps.server import serving
 from tests.apps.server.conftest import Call
@@ -161,7 +161,7 @@ def test_what_cannot_be_linked(call: Call, q: object, translation: object, statu
 
 def test_an_explanation_is_the_one_that_inspect_shows(call: Call, engine: Engine) -> None:
     told = call("POST", "/explain", json={**ASK, "q": TEXTS[0]}).json()
-    assert told == explain_text(engine.translator, TEXTS[0]).to_dict()
+    assert told == explain(engine.translator, TEXTS[0]).to_dict()
 
 
 def test_a_word_can_be_chosen_and_the_rest_is_written_again(call: Call) -> None:

@@ -15,7 +15,7 @@ from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategies.greedy import Greedy
 from regard.decoding.strategies.sample import Sample
 from regard.decoding.translator import Translator
-from regard.inspection.explanation.explain import OTHERS, explain_text
+from regard.inspection.explanation.explain import OTHERS, explain
 from regard.layers.reader import SingleHead
 from regard.models.seq2seq import Seq2seq
 from regard.models.transformer import Transformer
@@ -40,7 +40,7 @@ def translator(design: Seq2seq | Transformer = TRANSFORMER, kind: str = "word", 
 @pytest.mark.parametrize("kind", ["word", "character"])
 def test_it_tells_what_the_translator_does(name: str, kind: str) -> None:
     model = translator(DESIGNS[name], kind)
-    told = explain_text(model, TEXTS[0])
+    told = explain(model, TEXTS[0])
     [right] = model.translate([TEXTS[0]])
     assert told.source == TEXTS[0]
     assert told.target == right.text
@@ -54,7 +54,7 @@ def test_it_tells_what_the_translator_does(name: str, kind: str) -> None:
 @pytest.mark.parametrize("name", DESIGNS)
 def test_the_weights_are_those_of_a_recording(name: str) -> None:
     model = translator(DESIGNS[name])
-    [part] = explain_text(model, *TEXTS[:1], target="the house finds").parts
+    [part] = explain(model, *TEXTS[:1], target="the house finds").parts
     for layer in part.layers:
         looked = look(model, TEXTS[0], "the house finds", layer.name)
         np.testing.assert_allclose(layer.weights.mean(0), looked.weights, atol=1e-5)
@@ -68,7 +68,7 @@ def test_the_weights_are_those_of_a_recording(name: str) -> None:
 def test_alternatives_are_the_likeliest_other_tokens() -> None:
     model = translator()
     said = model.target.encode("the house finds")
-    [part] = explain_text(model, TEXTS[0], target="the house finds").parts
+    [part] = explain(model, TEXTS[0], target="the house finds").parts
     for at, written in enumerate(part.target):
         chances = {}
         for number in range(3, len(model.target)):
@@ -84,10 +84,10 @@ def test_alternatives_are_the_likeliest_other_tokens() -> None:
 
 def test_choosing_an_alternative_goes_on_from_it() -> None:
     model = translator()
-    [part] = explain_text(model, TEXTS[0]).parts
+    [part] = explain(model, TEXTS[0]).parts
     for place in (0, 1):
         for other in part.target[place].alternatives:
-            told = explain_text(model, TEXTS[0], prefix=other.prefix)
+            told = explain(model, TEXTS[0], prefix=other.prefix)
             assert told.target.startswith(other.prefix.rstrip("\n"))
             [again] = told.parts
             forced = [written.forced for written in again.target]
@@ -97,10 +97,10 @@ def test_choosing_an_alternative_goes_on_from_it() -> None:
 
 
 def test_an_alternative_can_be_the_end() -> None:
-    told = explain_text(translator(), TEXTS[0], prefix="the house\n")
+    told = explain(translator(), TEXTS[0], prefix="the house\n")
     assert told.target == "the house"
     assert [written.forced for written in told.parts[0].target] == [True, True, True]
-    [part] = explain_text(translator(), TEXTS[0], target="the house").parts
+    [part] = explain(translator(), TEXTS[0], target="the house").parts
     for written in part.target:
         for other in written.alternatives:
             assert (other.token.text == "⏎") == other.prefix.endswith("\n")
@@ -108,7 +108,7 @@ def test_an_alternative_can_be_the_end() -> None:
 
 @pytest.mark.parametrize("strategy", [Beam(size=4, max_length=6), Greedy(max_length=6), Sample(max_length=6)])
 def test_the_path_spells_the_translation(strategy: Beam | Greedy | Sample) -> None:
-    told = explain_text(translator(), TEXTS[0], strategy=strategy)
+    told = explain(translator(), TEXTS[0], strategy=strategy)
     [part] = told.to_dict()["parts"]
     chosen = [[branch for branch in step if branch["chosen"]] for step in part["path"]]
     assert all(len(step) <= 1 for step in chosen)
@@ -119,7 +119,7 @@ def test_the_path_spells_the_translation(strategy: Beam | Greedy | Sample) -> No
 
 def test_a_long_text_is_told_in_parts_whose_words_are_numbered_through() -> None:
     model = translator(max_source=6)
-    told = explain_text(model, TEXTS[1])
+    told = explain(model, TEXTS[1])
     assert len(told.parts) > 1
     assert told.target == model.translate([TEXTS[1]])[0].text
     plain = told.to_dict()
@@ -133,9 +133,9 @@ def test_a_long_text_is_told_in_parts_whose_words_are_numbered_through() -> None
 
 def test_a_choice_in_a_later_part_leaves_the_earlier_ones_alone() -> None:
     model = translator(max_source=6)
-    before = explain_text(model, TEXTS[1])
+    before = explain(model, TEXTS[1])
     other = before.parts[1].target[0].alternatives[0]
-    after = explain_text(model, TEXTS[1], prefix=other.prefix)
+    after = explain(model, TEXTS[1], prefix=other.prefix)
     assert after.parts[0].texts == before.parts[0].texts
     assert after.parts[1].target[0].token.text == other.token.text
     assert after.parts[1].target[0].forced
@@ -143,22 +143,22 @@ def test_a_choice_in_a_later_part_leaves_the_earlier_ones_alone() -> None:
 
 
 def test_lines_beyond_the_parts_are_one_prefix() -> None:
-    told = explain_text(translator(), TEXTS[0], prefix="the\nhouse")
+    told = explain(translator(), TEXTS[0], prefix="the\nhouse")
     assert told.target.startswith("the house")
     assert [written.forced for written in told.parts[0].target][:3] == [True, True, False]
 
 
 def test_words_are_linked_as_the_aligner_links_them() -> None:
     model = translator()
-    told = explain_text(model, TEXTS[0], target="the house finds")
+    told = explain(model, TEXTS[0], target="the house finds")
     assert [link.target for link in told.links] == [0, 1, 2]
     assert told.heads is not None
     model.aligner = lambda pairs: [() for _ in pairs]
-    assert explain_text(model, TEXTS[0]).links == ()
+    assert explain(model, TEXTS[0]).links == ()
 
 
 def test_a_model_without_attention_still_has_alternatives_and_a_path() -> None:
-    told = explain_text(translator(Seq2seq(width=8, attention=None)), TEXTS[0])
+    told = explain(translator(Seq2seq(width=8, attention=None)), TEXTS[0])
     [part] = told.parts
     assert (part.layers, told.links, told.heads) == ((), (), None)
     assert part.path
@@ -170,7 +170,7 @@ def test_an_ensemble_is_told_with_the_layers_of_all_its_models() -> None:
     torch.manual_seed(1)
     two = TRANSFORMER.build(dict.fromkeys(TRANSFORMER.needs, len(one.target))).eval()
     model = Translator([one.models[0], two], one.source, one.target, Beam(size=2, max_length=6))
-    [part] = explain_text(model, TEXTS[0]).parts
+    [part] = explain(model, TEXTS[0]).parts
     names = [layer.name for layer in part.layers]
     assert names == [*names[:2], *(f"2:{name}" for name in names[:2])]
     right = model.translate([TEXTS[0]])[0].n_best[0].token_scores
@@ -178,7 +178,7 @@ def test_an_ensemble_is_told_with_the_layers_of_all_its_models() -> None:
 
 
 def test_json_holds_all_of_it_in_few_digits() -> None:
-    told = explain_text(translator(), TEXTS[0])
+    told = explain(translator(), TEXTS[0])
     plain = told.to_dict()
     assert json.loads(json.dumps(plain)) == plain
     [part] = plain["parts"]
@@ -188,25 +188,25 @@ def test_json_holds_all_of_it_in_few_digits() -> None:
 
 
 def test_nothing_is_told_of_nothing() -> None:
-    told = explain_text(translator(), "  ")
+    told = explain(translator(), "  ")
     assert (told.target, told.parts, told.to_dict()["source"]["words"]) == ("", (), [])
 
 
 def test_a_model_in_training_is_told_as_it_decodes() -> None:
     model = translator(replace(TRANSFORMER, dropout=0.5))
-    right = explain_text(model, TEXTS[0]).to_dict()
+    right = explain(model, TEXTS[0]).to_dict()
     model.models[0].train()
-    assert explain_text(model, TEXTS[0]).to_dict() == right
+    assert explain(model, TEXTS[0]).to_dict() == right
     assert model.models[0].training
 
 
 def test_prefix_and_target_exclude_each_other() -> None:
     with pytest.raises(UsageError, match="give a prefix or a whole target, not both"):
-        explain_text(translator(), TEXTS[0], prefix="the", target="the house")
+        explain(translator(), TEXTS[0], prefix="the", target="the house")
 
 
 def test_a_notebook_gets_a_frame_that_nothing_can_leave() -> None:
-    shown = explain_text(translator(), 'the "dog" & </iframe>')._repr_html_()
+    shown = explain(translator(), 'the "dog" & </iframe>')._repr_html_()
     assert shown.startswith("<iframe srcdoc=")
     assert shown.count("</iframe>") == 1
     assert "allow-same-origin" not in shown

@@ -10,7 +10,7 @@ from typing import Any
 from regard.data.subwords.learn import SubwordSettings, learn_subwords
 from regard.decoding.strategies.beam import Beam
 from regard.decoding.translator import Translator
-from regard.inspection.explanation.explain import explain_text
+from regard.inspection.explanation.explain import explain
 from regard.inspection.page.assets import asset, index
 from regard.models.seq2seq import Seq2seq
 from regard.models.transformer import Transformer
@@ -52,7 +52,7 @@ class Site:
         if self.refusal is not None:
             return self.refusal[0], {"error": self.refusal[1]}
         with self.lock:
-            return 200, explain_text(self.translator, question["q"], prefix=question["prefix"]).to_dict()
+            return 200, explain(self.translator, question["q"], prefix=question["prefix"]).to_dict()
 
 
 @contextmanager

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import torch
 
-from regard.inspection.explanation.explain import explain_text
+from regard.inspection.explanation.explain import explain
 from regard.inspection.page.standalone import PAGE, as_data, bundle, standalone
 from regard.models.seq2seq import Seq2seq
 from tests.browser import Open, browser, visit
@@ -65,7 +65,7 @@ def opened(visit: Open, folder: Path, told: Any, **settings: Any) -> Any:
 
 @pytest.mark.parametrize("width", [390, 1280])
 def test_it_opens_from_a_file_and_lights_up(width: int, tmp_path: Path, visit: Open) -> None:
-    told = explain_text(model(), "the dog sees the cat")
+    told = explain(model(), "the dog sees the cat")
     page = opened(visit, tmp_path, told, viewport={"width": width, "height": 800})
     said = page.locator("#target .word").all_text_contents()
     assert page.locator("#source .word").all_text_contents() == "the dog sees the cat".split()
@@ -85,7 +85,7 @@ def test_it_opens_from_a_file_and_lights_up(width: int, tmp_path: Path, visit: O
 
 
 def test_alternatives_are_shown_but_cannot_be_asked_for(tmp_path: Path, visit: Open) -> None:
-    page = opened(visit, tmp_path, explain_text(model(), "the dog"))
+    page = opened(visit, tmp_path, explain(model(), "the dog"))
     page.locator("#target .word").first.click()
     assert page.get_by_role("dialog").locator(".other").count() == 6
     assert page.get_by_role("dialog").locator("button").count() == 0
@@ -94,30 +94,30 @@ def test_alternatives_are_shown_but_cannot_be_asked_for(tmp_path: Path, visit: O
 
 
 def test_a_recurrent_model_and_one_without_attention_have_pages_too(tmp_path: Path, visit: Open) -> None:
-    page = opened(visit, tmp_path, explain_text(model(Seq2seq(width=8)), "the dog"))
+    page = opened(visit, tmp_path, explain(model(Seq2seq(width=8)), "the dog"))
     assert page.locator("canvas.cells").is_visible()
     assert page.get_by_label("Heads").is_hidden()  # there is but one
-    page = opened(visit, tmp_path, explain_text(model(Seq2seq(width=8, attention=None)), "the dog"))
+    page = opened(visit, tmp_path, explain(model(Seq2seq(width=8, attention=None)), "the dog"))
     assert page.get_by_text("no attention over its source").is_visible()
     assert page.locator(".path svg").is_visible()
 
 
 def test_texts_without_spaces_are_linked_token_by_token(tmp_path: Path, visit: Open) -> None:
-    page = opened(visit, tmp_path, explain_text(model(kind="character"), "thedogseesthecat"))
+    page = opened(visit, tmp_path, explain(model(kind="character"), "thedogseesthecat"))
     assert page.get_by_role("button", name="Tokens").get_attribute("aria-pressed") == "true"
     assert page.locator("#source .word").count() == 16
     assert page.locator(".link").count() > 0
 
 
 def test_letters_are_shown_with_the_spaces_between_words(tmp_path: Path, visit: Open) -> None:
-    page = opened(visit, tmp_path, explain_text(model(kind="character"), "the dog sees the cat"))
+    page = opened(visit, tmp_path, explain(model(kind="character"), "the dog sees the cat"))
     assert page.locator("#source").text_content() == "the dog sees the cat"
 
 
 def test_a_long_text_shows_the_part_that_is_pointed_at(tmp_path: Path, visit: Open) -> None:
     translator = model()
     translator.max_source = 5
-    told = explain_text(translator, "the dog sees the cat and the house")
+    told = explain(translator, "the dog sees the cat and the house")
     assert len(told.parts) > 1
     page = opened(visit, tmp_path, told)
     assert len(page.locator("#source .word").all_text_contents()) == 8
@@ -131,7 +131,7 @@ def test_a_long_text_shows_the_part_that_is_pointed_at(tmp_path: Path, visit: Op
 
 def test_nothing_in_a_text_runs(tmp_path: Path, visit: Open) -> None:
     text = " ".join([WICKED[0], "the", "dog", '<img src=x onerror="alert(1)">'])
-    page = opened(visit, tmp_path, explain_text(model(), text, target=text))
+    page = opened(visit, tmp_path, explain(model(), text, target=text))
     page.get_by_role("button", name="Words").click()
     assert page.locator("#source .word").all_text_contents() == text.split()
     assert page.locator("img, main script").count() == 0
@@ -139,7 +139,7 @@ def test_nothing_in_a_text_runs(tmp_path: Path, visit: Open) -> None:
 
 def test_dark_and_light_draw_the_same_weights_in_other_colors(tmp_path: Path, visit: Open) -> None:
     torch.manual_seed(0)
-    told = explain_text(model(), "the dog")
+    told = explain(model(), "the dog")
     drawn = []
     for scheme in ("light", "dark"):
         page = opened(visit, tmp_path, told, color_scheme=scheme)

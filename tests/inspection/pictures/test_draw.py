@@ -13,7 +13,7 @@ from regard.attention.mask import MASKS
 from regard.attention.normalizer import NORMALIZERS
 from regard.attention.position import POSITIONS
 from regard.base.errors import ConfigError, RegardError, ShapeError, UsageError
-from regard.inspection.pictures.draw import heat_map, mask_picture, normalizer_picture, position_picture, save
+from regard.inspection.pictures.draw import heat_map, mask_picture, normalizer_picture, position_picture, save_figure
 from regard.inspection.pictures.views import sizes_of
 
 
@@ -129,7 +129,7 @@ def test_sizes_below_the_least_are_refused() -> None:
 
 
 def test_a_saved_picture_has_the_colors_of_its_cells(tmp_path: Path) -> None:
-    path = save(mask_picture(MASKS.make("causal"), 4), tmp_path / "a.png")
+    path = save_figure(mask_picture(MASKS.make("causal"), 4), tmp_path / "a.png")
     pixels = (imread(path)[..., :3] * 255).round().astype(int)
     seen = (pixels == (0x3D, 0x4D, 0x9C)).all(-1).sum()
     unseen = (pixels == (0xEC, 0xEE, 0xF4)).all(-1).sum()
@@ -138,14 +138,14 @@ def test_a_saved_picture_has_the_colors_of_its_cells(tmp_path: Path) -> None:
 
 def test_a_picture_is_the_same_whenever_it_is_written(tmp_path: Path) -> None:
     for ending in (".png", ".svg"):
-        paths = [save(heat_map([[0.5, 0.5]]), tmp_path / f"{name}{ending}") for name in "ab"]
+        paths = [save_figure(heat_map([[0.5, 0.5]]), tmp_path / f"{name}{ending}") for name in "ab"]
         assert paths[0].read_bytes() == paths[1].read_bytes()
 
 
 def test_tokens_of_any_script_are_written_without_warnings(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
     tokens = ["$x$", "猫", "кот", "γάτα", "قط", "\x00\n", "a" * 300, ""]
     for ending in (".png", ".svg"):
-        save(heat_map(np.eye(8), tokens, tokens, title="$\\frac{"), tmp_path / f"a{ending}")
+        save_figure(heat_map(np.eye(8), tokens, tokens, title="$\\frac{"), tmp_path / f"a{ending}")
     assert not list(recwarn)
 
 
@@ -159,7 +159,7 @@ def test_failure_leaves_the_old_file_and_no_other(tmp_path: Path, monkeypatch: p
 
     monkeypatch.setattr(Figure, "savefig", half)
     with pytest.raises(RegardError, match=r"a\.png.*disk is full|a\.png.*[Nn]o space left") as caught:
-        save(heat_map([[1.0]]), path)
+        save_figure(heat_map([[1.0]]), path)
     assert caught.value.exit_code == 1
     assert list(tmp_path.iterdir()) == [path]
     assert path.read_bytes() == b"old"
@@ -168,5 +168,5 @@ def test_failure_leaves_the_old_file_and_no_other(tmp_path: Path, monkeypatch: p
 def test_a_saved_file_has_the_usual_permissions(tmp_path: Path) -> None:
     plain = tmp_path / "plain"
     plain.write_bytes(b"")
-    path = save(heat_map([[1.0]]), os.fspath(tmp_path / "a.png"))
+    path = save_figure(heat_map([[1.0]]), os.fspath(tmp_path / "a.png"))
     assert path.stat().st_mode == plain.stat().st_mode

@@ -7,7 +7,7 @@ from matplotlib.patches import Rectangle
 
 from regard.alignment.head_choice import HeadChoice
 from regard.alignment.heads import Ranking
-from regard.inspection.pictures.draw import save
+from regard.inspection.pictures.draw import save_figure
 from regard.inspection.pictures.head_picture import ranking_picture
 
 
@@ -39,4 +39,4 @@ def test_both_shifts_are_drawn_and_the_best_is_framed(layers: int, heads: int, t
     assert frame.get_xy() == (best[2], best[1])
     assert first.get_title("left") == "en-de"
     assert "gold links" in first.texts[-1].get_text()
-    assert save(figure, tmp_path / "heads.png").stat().st_size > 1000
+    assert save_figure(figure, tmp_path / "heads.png").stat().st_size > 1000
