@@ -26,11 +26,15 @@ def serve(
     host: Annotated[str, typer.Option(help="The address to listen on; 0.0.0.0 is all.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes a free one.")] = 8000,
     api_keys: Annotated[Path | None, typer.Option(help="A file of API keys, one per line; others get 403.")] = None,
+    suggestions: Annotated[
+        Path | None, typer.Option(help="Collect suggested translations in this file of JSON lines.")
+    ] = None,
     rate: Annotated[int, typer.Option(min=0, help="Rate limit: requests a minute per client; 0: none.")] = 0,
     cors: Annotated[list[str] | None, typer.Option(help="Another origin whose pages are allowed; repeatable.")] = None,
     host_name: Annotated[list[str] | None, typer.Option(help="Another host name of the server; repeatable.")] = None,
     proxy: Annotated[list[str] | None, typer.Option(help="A trusted proxy's address; repeatable.")] = None,
     characters: Annotated[int, typer.Option(min=1, help="Maximum characters per request.")] = 10_000,
+    file_characters: Annotated[int, typer.Option(min=1, help="Maximum characters per file.")] = 100_000,
     texts: Annotated[int, typer.Option(min=1, help="Maximum texts per request.")] = 128,
     queue: Annotated[int, typer.Option(min=1, help="Maximum requests in the queue.")] = 256,
     seconds: Annotated[float, typer.Option(min=0.1, help="Timeout of a request.")] = 30.0,
@@ -52,17 +56,20 @@ def serve(
     from regard.apps.server.limits import Keys, Limits
     from regard.apps.server.live import Server, address_of, affordable_connections, bind, serve_on
     from regard.apps.server.service import make_service
+    from regard.apps.server.suggestions import Suggestions
     from regard.base.allocator import keep_memory
 
     keep_memory()
-    limits = Limits(characters=characters, texts=texts, queue=queue, requests=4 * queue, seconds=seconds, rate=rate)
+    sizes = {"characters": characters, "file_characters": file_characters, "texts": texts}
+    limits = Limits(**sizes, queue=queue, requests=4 * queue, seconds=seconds, rate=rate)
     keys = Keys() if api_keys is None else Keys.read(api_keys)
+    collected = None if suggestions is None else Suggestions(suggestions)
     with bind(host, port) as held:
         bound, port = held.getsockname()[:2]
         sites = Sites(host, ip_address(bound).is_loopback, tuple(host_name or ()), tuple(cors or ()))
         waiting = BatchWindow(seconds=window / 1000, items=batch)
         speed: dict[str, Any] = {"precision": precision, "shortlist": shortlist, "engine": engine}
-        service = make_service(models, limits, keys, waiting, device, threads, **speed)
+        service = make_service(models, limits, keys, waiting, device, threads, collected, **speed)
         pairs = ", ".join(map(str, service.engines.all))
         server = Server(
             make_app(service, sites),

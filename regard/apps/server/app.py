@@ -4,8 +4,9 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
-from functools import cache
-from typing import Any, NamedTuple, NoReturn, get_type_hints
+from functools import cache, partial
+from typing import Any, NamedTuple, get_type_hints
+from urllib.parse import quote
 
 import msgspec
 from starlette.applications import Starlette
@@ -20,11 +21,12 @@ from regard.apps.server.calls import FORMATS, Calls
 from regard.apps.server.docs_page import docs_page
 from regard.apps.server.engines import Engines
 from regard.apps.server.guard import Guard, Sites, refusal_of
-from regard.apps.server.messages import ErrorAnswer, Refusal, answer
+from regard.apps.server.messages import ErrorAnswer, FileCall, Refusal, answer
 from regard.apps.server.service import Service
 from regard.inspection.page.assets import File, asset, index
 
 _FORMS = ("application/json", "application/x-www-form-urlencoded")
+_FILE_FORMS = ("multipart/form-data",)
 _PLACE = "#/components/schemas/"
 _WHY = {
     400: "The request cannot be understood, or asks for a language that is not served",
@@ -50,8 +52,13 @@ class Operation(NamedTuple):
         return get_type_hints(self.run, include_extras=True).get("call")
 
     @property
+    def wants_request(self) -> bool:
+        """Whether the function is also given the request itself."""
+        return "request" in get_type_hints(self.run)
+
+    @property
     def gives(self) -> Any:
-        """The type of the response, or NoReturn if it always refuses."""
+        """The type of the response."""
         return get_type_hints(self.run, include_extras=True)["return"]
 
 
@@ -85,8 +92,10 @@ def _routes(service: Service) -> list[Route]:
         Operation("POST", "/translate", calls.translate),
         Operation("POST", "/detect", calls.detect),
         Operation("GET", "/languages", calls.languages),
+        Operation("POST", "/languages", calls.languages),
         Operation("GET", "/frontend/settings", calls.settings),
-        Operation("POST", "/translate_file", calls.no_files),
+        Operation("POST", "/translate_file", calls.translate_file),
+        Operation("POST", "/suggest", calls.suggest),
         Operation("POST", "/align", calls.align),
         Operation("POST", "/explain", calls.explain),
         Operation("GET", "/health", calls.health),
@@ -108,6 +117,13 @@ def _routes(service: Service) -> list[Route]:
     async def page(request: Request) -> Response:
         return _file(index())
 
+    async def download(request: Request) -> Response:
+        if (content := service.files.find(name := request.path_params["name"])) is None:
+            raise Refusal(404, "There is no such file, or its time is over")
+        shown = f"attachment; filename*=UTF-8''{quote(name.partition('.')[2])}"
+        headers = {"Content-Disposition": shown, "Cache-Control": "no-store"}
+        return Response(content, media_type="application/octet-stream", headers=headers)
+
     async def page_file(request: Request) -> Response:
         return _file(asset(request.path_params["name"]))
 
@@ -118,6 +134,7 @@ def _routes(service: Service) -> list[Route]:
         Route("/docs", docs),
         Route("/", page),
         Route("/assets/{name}", page_file),
+        Route("/download_file/{name}", download),
     ]
 
 
@@ -125,7 +142,8 @@ def _endpoint(service: Service, call: Operation) -> Any:
     takes = call.takes
 
     async def endpoint(request: Request) -> Response:
-        return answer(await (service.serve(request, takes, call.run) if takes else call.run()))
+        run = partial(call.run, request=request) if call.wants_request else call.run
+        return answer(await (service.serve(request, takes, run) if takes else run()))
 
     return endpoint
 
@@ -138,7 +156,7 @@ def _file(found: File | None) -> Response:
 
 def describe(operations: Sequence[Operation], engines: Engines) -> dict[str, Any]:
     """The OpenAPI description of all calls, with the served languages."""
-    named = [kind for one in operations for kind in (one.takes, one.gives) if kind not in (None, NoReturn)]
+    named = [kind for one in operations for kind in (one.takes, one.gives) if kind is not None]
     kinds = list(dict.fromkeys([*named, ErrorAnswer]))
     found, components = msgspec.json.schema_components(kinds, ref_template=_PLACE + "{name}")
     schemas = dict(zip(kinds, found, strict=True))
@@ -147,21 +165,27 @@ def describe(operations: Sequence[Operation], engines: Engines) -> dict[str, Any
         if "description" in fields.get("source", ()):
             fields["source"] |= {"enum": ["auto", *engines.sources]}
             fields["target"] |= {"enum": engines.targets}
+        for field in fields.values():
+            if field.pop("contentEncoding", None):
+                field["format"] = "binary"  # a file, as the part of a form
         if "format" in fields:
             fields["format"] |= {"anyOf": [{"enum": FORMATS}, {"type": "null"}]}
-    paths = {one.path: {one.method.lower(): _operation(one, schemas)} for one in operations}
+    paths: dict[str, dict[str, Any]] = {one.path: {} for one in operations}
+    for one in operations:
+        paths[one.path][one.method.lower()] = _operation(one, schemas)
     info = {"title": "Regard", "version": "1"}
     return {"openapi": "3.1.0", "info": info, "paths": paths, "components": {"schemas": components}}
 
 
 def _operation(call: Operation, schemas: dict[Any, Any]) -> dict[str, Any]:
-    refusals = list(_WHY) if call.takes else [400] if call.gives is NoReturn else [503]
+    refusals = list(_WHY) if call.takes else [503]
     responses = {str(status): _content(_WHY[status], schemas[ErrorAnswer]) for status in refusals}
-    if call.gives is not NoReturn:
-        responses["200"] = _content("Done", schemas[call.gives])
-    told = {"summary": call.run.__doc__, "operationId": call.run.__name__, "responses": responses}
+    responses["200"] = _content("Done", schemas[call.gives])
+    name = f"{call.method.lower()}_{call.run.__name__}"
+    told = {"summary": call.run.__doc__, "operationId": name, "responses": responses}
     if call.takes:
-        told["requestBody"] = {"required": True} | _content("", schemas[call.takes], _FORMS)
+        forms = _FILE_FORMS if issubclass(call.takes, FileCall) else _FORMS
+        told["requestBody"] = {"required": True} | _content("", schemas[call.takes], forms)
     return told
 
 

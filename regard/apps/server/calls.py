@@ -2,21 +2,29 @@
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any, NoReturn, cast
+from typing import Any, cast
+from urllib.parse import quote
+
+from starlette.requests import Request
 
 from regard.apps.server import detection
 from regard.apps.server.engines import Aligning, Engine, Explaining, Question, Translating, language_name
+from regard.apps.server.files import FORMS, read_document
 from regard.apps.server.messages import (
     AlignCall,
     DetectCall,
     DetectedLanguage,
     ExplainCall,
     Explained,
+    FileCall,
     Health,
     LinkedWords,
     Refusal,
     ServedLanguage,
+    SuggestCall,
+    Suggested,
     TranslateCall,
+    TranslatedFile,
     Translations,
     WordLink,
 )
@@ -36,6 +44,7 @@ class Calls:
 
     def __init__(self, service: Service) -> None:
         self._service, self._engines = service, service.engines
+        self._files = 0
 
     async def translate(self, call: TranslateCall) -> Translations:
         """Translate a text or several."""
@@ -80,15 +89,43 @@ class Calls:
             "frontendTimeout": _PATIENCE,
             "apiKeys": keys,
             "keyRequired": keys,
-            "suggestions": False,
-            "filesTranslation": False,
-            "supportedFilesFormat": [],
+            "suggestions": self._service.suggestions is not None,
+            "filesTranslation": True,
+            "supportedFilesFormat": list(FORMS),
             "language": {side: {"code": code, "name": language_name(code)} for side, code in sides},
         }
 
-    async def no_files(self) -> NoReturn:
-        """Refuse files, which are not translated here."""
-        raise Refusal(400, "Files are not translated on this server; send their text to /translate", close=True)
+    async def translate_file(self, call: FileCall, request: Request) -> TranslatedFile:
+        """Translate a file, which can then be fetched from the given address for ten minutes."""
+        limits = self._service.limits
+        if self._files >= limits.files:
+            raise Refusal(429, f"Too many files are being translated ({limits.files}); try again soon", retry_after=1)
+        self._files += 1
+        try:
+            document = read_document(call.file, call.filename)
+            self._service.check_size([document.text], limits.file_characters)
+            engine = await self._engine([document.text], call.source, call.target)
+            [found] = await self._translated([document.text], [engine], document.form, 0)
+        finally:
+            self._files -= 1
+        kept = self._service.files.keep(document.translated_name(engine.target), found.text.encode("utf-8", "replace"))
+        asyncio.get_running_loop().call_later(self._service.files.seconds, self._service.files.forget)
+        return TranslatedFile(translatedFileUrl=f"{request.base_url}download_file/{quote(kept)}")
+
+    async def suggest(self, call: SuggestCall) -> Suggested:
+        """Suggest a better translation of a text, where the server collects suggestions."""
+        if self._service.suggestions is None:
+            raise Refusal(403, "Suggestions are disabled on this server; serve --suggestions FILE collects them")
+        self._service.check_size([call.q, call.s], 2 * self._service.limits.characters)
+        for name, text in (("q", call.q), ("s", call.s)):
+            if not text.strip():
+                raise Refusal(400, f"Invalid request: missing {name} parameter")
+        if call.source != "auto":
+            self._service.engine(call.source, call.target)
+        elif not self._engines.writing(call.target):
+            raise Refusal(400, unknown("target", call.target, self._engines.targets, "languages"))
+        await asyncio.to_thread(self._service.suggestions.add, call)
+        return Suggested(success=True)
 
     async def align(self, call: AlignCall) -> LinkedWords | list[LinkedWords]:
         """Align the words of texts and given translations."""

@@ -6,7 +6,7 @@ import math
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from ipaddress import IPv6Address, IPv6Network
 from pathlib import Path
 
@@ -29,6 +29,12 @@ class Limits:
     texts: int = 128
     """in the list of a request"""
     body_bytes: int = 1 << 20
+    file_bytes: int = 4 << 20
+    """of a request with a file"""
+    file_characters: int = 100_000
+    """of the text of a file"""
+    files: int = 16
+    """files that are being received, and as many that are being translated"""
     explained: int = 1_000
     """characters of a text to explain: the response grows with their square"""
     queue: int = 256
@@ -45,7 +51,8 @@ class Limits:
     """requests a minute per client; 0: no limit"""
 
     def __post_init__(self) -> None:
-        for name in ("characters", "texts", "body_bytes", "explained", "queue", "requests", "bodies"):
+        counts = ("characters", "texts", "body_bytes", "explained", "queue", "requests", "bodies")
+        for name in (*counts, "file_bytes", "file_characters", "files"):
             check_at_least("limits", 1, **{name: getattr(self, name)})
         check_at_least("limits", 0.001, seconds=self.seconds, body_seconds=self.body_seconds)
         check_at_least("limits", 0, rate=self.rate)
@@ -93,6 +100,12 @@ class Bodies:
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
         self._arriving: dict[asyncio.Timeout, str] = {}
+
+    @classmethod
+    def of_files(cls, limits: Limits) -> "Bodies":
+        """The bodies with a file, which are larger and therefore fewer."""
+        most = {"body_bytes": limits.file_bytes, "bodies": limits.files, "requests": 2 * limits.files}
+        return cls(replace(limits, **most))
 
     async def receive(self, request: Request) -> bytes:
         """Receive the body of a request, within the size and time limits."""

@@ -1,22 +1,15 @@
 """Requests and responses: the fields of each call, which are also its OpenAPI description.
 
-A call is read from JSON or from a form. A refusal is told as LibreTranslate does it: {"error": "one sentence"}.
+A refusal is told as LibreTranslate does it: {"error": "one sentence"}.
 """
 
 import json
-from collections.abc import AsyncIterator, Mapping
-from typing import Annotated, Any, NotRequired, TypedDict, TypeVar
-from urllib.parse import parse_qsl
+from collections.abc import Mapping
+from typing import Annotated, Any, NotRequired, TypedDict
 
 import msgspec
 from msgspec import Meta, Struct
-from starlette.formparsers import MultiPartException, MultiPartParser
-from starlette.requests import Request
 from starlette.responses import Response
-
-_Call = TypeVar("_Call", bound=Struct)
-_LISTS = ("q", "translation")  # the fields that a form may give several times, as a list
-_MOST_FIELDS = 1_000
 
 Code = Annotated[str, Meta(description="A language code, as GET /languages lists them", examples=["en"])]
 Source = Annotated[str, Meta(description="A language code, or auto", examples=["en"])]
@@ -62,6 +55,24 @@ class ExplainCall(Keyed, kw_only=True):
     source: Source
     target: Code
     prefix: Annotated[str | None, Meta(description="What the translation starts with")] = None
+
+
+class SuggestCall(Keyed, kw_only=True):
+    """A better translation of a text, suggested by a reader."""
+
+    q: Annotated[str, Meta(description="The text")]
+    s: Annotated[str, Meta(description="The suggested translation")]
+    source: Source
+    target: Code
+
+
+class FileCall(Keyed, kw_only=True):
+    """A file to translate."""
+
+    file: Annotated[bytes, Meta(description="The file; the ending of its name tells its format")]
+    source: Source
+    target: Code
+    filename: Annotated[str | None, Meta(description="The file's name, if the part itself has none")] = None
 
 
 class DetectedLanguage(TypedDict):
@@ -120,6 +131,18 @@ class Explained(TypedDict):
     parts: list[dict[str, Any]]
 
 
+class Suggested(TypedDict):
+    """Whether a suggestion was stored."""
+
+    success: bool
+
+
+class TranslatedFile(TypedDict):
+    """The address of a translated file."""
+
+    translatedFileUrl: str
+
+
 class Health(TypedDict):
     """Whether the server works, and the length of its queue."""
 
@@ -155,86 +178,3 @@ class Refusal(Exception):
         """The HTTP response; `close` ends the connection without reading the rest."""
         headers = {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
         return answer({"error": self.message}, self.status, headers | ({"Connection": "close"} if self.close else {}))
-
-
-async def read_call(request: Request, body: bytes, kind: type[_Call]) -> _Call:
-    """Parse the call of a request with this body."""
-    try:
-        media = request.headers.get("content-type", "").partition(";")[0].strip().lower()
-        if media == "application/json" or media.endswith("+json"):
-            return from_json(body, kind)
-        return from_form(await _fields(request, media, body), kind)
-    except ValueError as error:
-        raise Refusal(400, f"Invalid request: {error}") from error
-
-
-def from_json(body: bytes, kind: type[_Call]) -> _Call:
-    """The call in a JSON body, or a ValueError that says what is wrong with it."""
-    try:
-        return msgspec.json.decode(body, type=kind)
-    except RecursionError as error:
-        raise ValueError("the JSON is nested too deeply") from error
-    except UnicodeDecodeError as error:
-        raise ValueError("the body is not UTF-8") from error
-    except msgspec.MsgspecError as error:
-        raise ValueError(_sentence(error)) from error
-
-
-def from_form(fields: list[tuple[str, str]], kind: type[_Call]) -> _Call:
-    """The call in the fields of a form; numbers are written as text, and an empty field counts as missing."""
-    table: dict[str, Any] = {}
-    for name, value in fields:
-        if name in _LISTS and name in table:
-            table[name] = [*(table[name] if isinstance(table[name], list) else [table[name]]), value]
-        elif value or name in _LISTS:
-            table[name] = value
-    try:
-        call = msgspec.convert(table, type=kind, strict=False)
-        msgspec.json.encode(call)
-    except UnicodeEncodeError as error:  # some character sets can encode a lone surrogate
-        raise ValueError("a field has half of a surrogate pair, which is no character") from error
-    except msgspec.MsgspecError as error:
-        raise ValueError(_sentence(error)) from error
-    return call
-
-
-def _sentence(error: msgspec.MsgspecError) -> str:
-    """`Object missing required field `q`` as LibreTranslate says it, everything else as it is."""
-    message = str(error)
-    if message.startswith("Object missing required field"):
-        return f"missing {message.split('`')[1]} parameter"
-    return message.replace("`", "'").replace(" - at '$.", " in '").replace("'$", "'the body")
-
-
-async def _fields(request: Request, media: str, body: bytes) -> list[tuple[str, str]]:
-    """The fields of the query string and of the body."""
-    fields = _decoded(request.scope["query_string"])
-    if media == "multipart/form-data":
-        return fields + await _multipart(request, body)
-    if media == "application/x-www-form-urlencoded":
-        return fields + _decoded(body)
-    if body:
-        raise ValueError("the Content-Type must be application/json, or that of a form")
-    return fields
-
-
-def _decoded(form: bytes) -> list[tuple[str, str]]:
-    try:
-        return parse_qsl(form.decode(), keep_blank_values=True, errors="strict", max_num_fields=_MOST_FIELDS)
-    except UnicodeDecodeError as error:
-        raise ValueError("the form is not UTF-8") from error
-
-
-async def _multipart(request: Request, body: bytes) -> list[tuple[str, str]]:
-    async def whole() -> AsyncIterator[bytes]:
-        yield body
-        yield b""
-
-    size = max(1, len(body))
-    parser = MultiPartParser(request.headers, whole(), max_files=0, max_fields=_MOST_FIELDS, max_part_size=size)  # type: ignore[arg-type]
-    try:
-        form = await parser.parse()
-    except (MultiPartException, KeyError, UnicodeDecodeError, LookupError) as error:
-        message = getattr(error, "message", None) or "it has no boundary, or is not UTF-8"
-        raise ValueError(f"the multipart form cannot be read: {message}") from error
-    return [(name, value) for name, value in form.multi_items() if isinstance(value, str)]

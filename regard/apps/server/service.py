@@ -12,9 +12,12 @@ from starlette.requests import Request
 
 from regard.apps.server.batcher import Batcher, BatchWindow, Work
 from regard.apps.server.engines import Engine, Engines, load_engines
+from regard.apps.server.files import TranslatedFiles
 from regard.apps.server.limits import Bodies, Keys, Limits, Rates
-from regard.apps.server.messages import Keyed, Refusal, read_call
+from regard.apps.server.messages import FileCall, Keyed, Refusal
 from regard.apps.server.metrics import Metrics
+from regard.apps.server.reading import read_call
+from regard.apps.server.suggestions import Suggestions
 from regard.base.errors import unknown
 
 _Result = TypeVar("_Result")
@@ -31,6 +34,8 @@ class Service:
     metrics: Metrics
     limits: Limits = field(default_factory=Limits)
     keys: Keys = field(default_factory=Keys)
+    suggestions: Suggestions | None = None
+    files: TranslatedFiles = field(default_factory=TranslatedFiles)
 
     @cached_property
     def _rates(self) -> Rates:
@@ -40,9 +45,14 @@ class Service:
     def _bodies(self) -> Bodies:
         return Bodies(self.limits)
 
+    @cached_property
+    def _file_bodies(self) -> Bodies:
+        return Bodies.of_files(self.limits)
+
     async def serve(self, request: Request, kind: type[Asked], run: Callable[[Asked], Awaitable[_Result]]) -> _Result:
         """The result of a request's call, after its client is checked."""
-        call = await read_call(request, await self._bodies.receive(request), kind)
+        bodies = self._file_bodies if issubclass(kind, FileCall) else self._bodies
+        call = await read_call(request, await bodies.receive(request), kind)
         self._rates.count(self.keys.check(request, call.api_key))
         return await self.while_wanted(request, run(call))
 
@@ -110,6 +120,7 @@ def make_service(
     window: BatchWindow,
     device: str = "cpu",
     threads: int | None = None,
+    suggestions: Suggestions | None = None,
     **settings: Any,
 ) -> Service:
     """A service with its models loaded. `threads` is the number of CPU threads per batch, by default all cores.
@@ -119,7 +130,7 @@ def make_service(
     engines, metrics = load_engines(models, device, threads=threads, **settings), Metrics()
     count = threads or torch.get_num_threads()  # set in the worker thread: OpenMP keeps the number per thread
     batcher = Batcher(metrics, limits.queue, window, lambda: torch.set_num_threads(count))
-    return Service(engines, batcher, metrics, limits, keys)
+    return Service(engines, batcher, metrics, limits, keys, suggestions)
 
 
 async def _hung_up(request: Request) -> None:

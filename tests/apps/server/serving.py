@@ -17,22 +17,28 @@ from regard.apps.server.engines import Engine, Engines
 from regard.apps.server.guard import Sites
 from regard.apps.server.limits import Bodies, Keys, Limits
 from regard.apps.server.live import Server, bind
-from regard.apps.server.messages import TranslateCall, read_call
+from regard.apps.server.messages import TranslateCall
 from regard.apps.server.metrics import Metrics
+from regard.apps.server.reading import read_call
 from regard.apps.server.service import Service
+from regard.apps.server.suggestions import Suggestions
 from regard.decoding.translator import Translation, Translator
 
 TEXTS = ["the dog sees the cat", "the house and the tree", "the cat finds water", "small dog hears big cat"]
 
 
 def make_service(
-    *engines: Engine, keys: tuple[str, ...] = (), window: BatchWindow | None = None, **limits: Any
+    *engines: Engine,
+    keys: tuple[str, ...] = (),
+    window: BatchWindow | None = None,
+    suggestions: Suggestions | None = None,
+    **limits: Any,
 ) -> Service:
     """A service of these engines, with some limits changed."""
     chosen, metrics = Limits(**limits), Metrics()
     one_thread = partial(torch.set_num_threads, 1)
     batcher = Batcher(metrics, chosen.queue, window or BatchWindow(seconds=0.0), one_thread)
-    return Service(Engines(engines), batcher, metrics, chosen, Keys(keys))
+    return Service(Engines(engines), batcher, metrics, chosen, Keys(keys), suggestions)
 
 
 @contextmanager
@@ -93,8 +99,13 @@ def gated(engine: Engine) -> tuple[Engine, Gated]:
 
 
 def read(
-    body: bytes | Iterable[bytes], media: str = "application/json", query: str = "", stalls: bool = False, **limits: Any
-) -> TranslateCall:
+    body: bytes | Iterable[bytes],
+    media: str = "application/json",
+    query: str = "",
+    stalls: bool = False,
+    kind: type[Any] = TranslateCall,
+    **limits: Any,
+) -> Any:
     """What is read of a body that comes in these chunks, and then maybe no further."""
     chunks = iter([body] if isinstance(body, bytes) else body)
 
@@ -104,8 +115,8 @@ def read(
             await asyncio.Event().wait()
         return {"type": "http.request", "body": chunk or b"", "more_body": chunk is not None}
 
-    async def parsed(request: Request) -> TranslateCall:
-        return await read_call(request, await Bodies(Limits(**limits)).receive(request), TranslateCall)
+    async def parsed(request: Request) -> Any:
+        return await read_call(request, await Bodies(Limits(**limits)).receive(request), kind)
 
     headers = [(b"content-type", media.encode())] if media else []
     scope = {"type": "http", "method": "POST", "path": "/", "headers": headers, "query_string": query.encode()}

@@ -1,6 +1,7 @@
 """The application as a whole: its page and files, and whether it keeps to its OpenAPI description."""
 
 import re
+from pathlib import Path
 
 import pytest
 import schemathesis
@@ -16,6 +17,7 @@ from schemathesis.specs.openapi.checks import (
 from regard.apps.server.app import make_app
 from regard.apps.server.engines import Engine
 from regard.apps.server.guard import Sites
+from regard.apps.server.suggestions import Suggestions
 from regard.inspection.page.assets import assets
 from tests.apps.server import serving
 from tests.apps.server.conftest import Call
@@ -121,21 +123,26 @@ def test_fields_languages_and_refusals_are_described(call: Call) -> None:
     assert set(post["responses"]) == {"200", "400", "403", "408", "413", "429", "503", "504"}
     assert set(post["requestBody"]["content"]) == {"application/json", "application/x-www-form-urlencoded"}
     taken = {
-        call["requestBody"]["content"]["application/json"]["schema"]["$ref"].rpartition("/")[2]
+        form["schema"]["$ref"].rpartition("/")[2]
         for methods in told["paths"].values()
         for call in methods.values()
         if "requestBody" in call
+        for form in call["requestBody"]["content"].values()
     }
-    assert taken == {"TranslateCall", "DetectCall", "AlignCall", "ExplainCall"}
+    assert taken == {"TranslateCall", "DetectCall", "AlignCall", "ExplainCall", "FileCall", "SuggestCall"}
+    assert list(told["paths"]["/translate_file"]["post"]["requestBody"]["content"]) == ["multipart/form-data"]
+    named = [call["operationId"] for methods in told["paths"].values() for call in methods.values()]
+    assert len(set(named)) == len(named)
 
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 
 
 @pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)
-@pytest.mark.parametrize("path", ["/translate", "/detect", "/align", "/explain"])
-def test_the_server_keeps_to_its_description(engine: Engine, path: str, mode: GenerationMode) -> None:
-    service = serving.make_service(engine, characters=200, texts=3, explained=100)
+@pytest.mark.parametrize("path", ["/translate", "/detect", "/align", "/explain", "/suggest", "/translate_file"])
+def test_the_server_keeps_to_its_description(engine: Engine, path: str, mode: GenerationMode, tmp_path: Path) -> None:
+    collected = Suggestions(tmp_path / "suggestions.jsonl")
+    service = serving.make_service(engine, suggestions=collected, characters=200, texts=3, explained=100)
     api = schemathesis.openapi.from_asgi("/openapi.json", make_app(service, Sites(names=("testserver",))))
 
     @given(case=api[path]["POST"].as_strategy(generation_mode=mode))

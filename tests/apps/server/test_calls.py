@@ -1,9 +1,13 @@
 """LibreTranslate's calls and its own client; links and explanations."""
 
 import asyncio
+import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
+from urllib.request import urlopen
 
 import httpx
 import pytest
@@ -12,6 +16,7 @@ from libretranslatepy import LibreTranslateAPI
 from regard.apps.server.app import make_app
 from regard.apps.server.engines import Engine, Engines
 from regard.apps.server.service import Service
+from regard.apps.server.suggestions import Suggestions
 from regard.inspection.explanation.explain import explain
 from tests.apps.running import Run
 from tests.apps.server import serving
@@ -34,6 +39,8 @@ def test_its_own_client_works_unchanged(engine: Engine) -> None:
         client = LibreTranslateAPI(f"http://127.0.0.1:{port}", api_key="secret")
         assert client.translate(TEXTS[0], "en", "de") == engine.translator.translate(TEXTS[:1])[0].text
         assert client.languages() == service.engines.languages()
+        posted = urlopen(f"http://127.0.0.1:{port}/languages", data=urlencode({"api_key": "secret"}).encode())
+        assert json.load(posted) == service.engines.languages()  # as Argos Translate's client asks
         [found] = client.detect(TEXTS[0])
         assert found["language"] == "en"
         stranger = LibreTranslateAPI(f"http://127.0.0.1:{port}")
@@ -99,9 +106,95 @@ def test_settings_languages_and_what_is_not_offered(call: Call, engine: Engine) 
     assert settings["language"]["target"] == {"code": "de", "name": "German"}
     assert (settings["charLimit"], settings["keyRequired"]) == (10_000, False)
     assert call("GET", "/languages").json() == Engines([engine]).languages()
-    refused = call("POST", "/translate_file", files={"file": b"text"})
-    assert (refused.status_code, "not translated" in refused.json()["error"]) == (400, True)
+    assert (settings["suggestions"], settings["filesTranslation"]) == (False, True)
+    assert {".txt", ".html"} <= set(settings["supportedFilesFormat"])
     assert call("POST", "/detect", json={"q": " "}).status_code == 400
+
+
+def test_a_file_is_translated_as_its_text_is_and_can_be_fetched(engine: Engine) -> None:
+    text = "".join(f"{line}\n" for line in TEXTS)
+    service = serving.make_service(engine, keys=("secret",))
+    with serving.live(service) as port, httpx.Client(base_url=f"http://127.0.0.1:{port}") as client:
+        asked = {**ASK, "api_key": "secret"}
+        said = client.post("/translate", data={**asked, "q": text}).json()["translatedText"]
+        sent = {"file": ("../my report.txt", b"\xef\xbb\xbf" + text.encode())}
+        told = client.post("/translate_file", data=asked, files=sent).json()
+        assert list(told) == ["translatedFileUrl"]
+        address = told["translatedFileUrl"]
+        assert re.fullmatch(rf"http://127.0.0.1:{port}/download_file/[0-9a-f]{{32}}\.my_report_de\.txt", address)
+        fetched = client.get(address)
+        assert fetched.text == said
+        assert fetched.headers["content-disposition"] == "attachment; filename*=UTF-8''my_report_de.txt"
+        refused = client.post("/translate_file", data=ASK, files=sent)
+        assert refused.status_code == 403
+
+
+def test_a_page_keeps_its_tags_as_a_file(call: Call) -> None:
+    page = f"<!doctype html><title>{TEXTS[0]}</title><p>{TEXTS[1]} <b>{TEXTS[2]}</b></p>"
+    said = call("POST", "/translate", json={**ASK, "q": page, "format": "html"}).json()["translatedText"]
+    asked = {"source": "auto", "target": "de"}
+    told = call("POST", "/translate_file", data=asked, files={"file": ("PAGE.HTML", page.encode())}).json()
+    assert call("GET", told["translatedFileUrl"]).text == said
+
+
+@pytest.mark.parametrize(
+    ("change", "file", "status", "sentence"),
+    [
+        ({}, None, 400, "missing file"),
+        ({"source": ""}, ("a.txt", b"a"), 400, "missing source"),
+        ({"target": "xx"}, ("a.txt", b"a"), 400, "unknown 'xx'"),
+        ({}, ("a.exe", b"a"), 400, "format not supported; formats are: .txt"),
+        ({}, ("txt", b"a"), 400, "format not supported"),
+        ({}, ("a.txt", b"ab\xff"), 400, "byte 3 of the file is not UTF-8"),
+        ({}, ("a.txt", b"a" * 201), 413, "201 characters, but 200"),
+        ({}, ("a.txt", b"a" * 2_000), 413, "1000 bytes"),
+        ({}, ("a.txt", b""), 200, ""),
+    ],
+)
+def test_which_files_are_refused(engine: Engine, change: dict[str, str], file: Any, status: int, sentence: str) -> None:
+    with serving.called(serving.make_service(engine, file_characters=200, file_bytes=1_000)) as call:
+        sent = {"files": {"file": file}} if file else {}
+        found = call("POST", "/translate_file", data={**ASK, **change}, **sent)
+        assert (found.status_code, sentence in found.json().get("error", "")) == (status, True), found.text
+
+
+def test_too_many_files_at_once(engine: Engine) -> None:
+    held, translator = serving.gated(engine)
+    service = serving.make_service(held, files=1)
+
+    async def crowd() -> list[int]:
+        app = make_app(service)
+
+        async def ask() -> int:
+            sent = {"file": ("a.txt", TEXTS[0].encode())}
+            return (await serving.send(app, "POST", "/translate_file", data=ASK, files=sent)).status_code
+
+        first = asyncio.create_task(ask())
+        await asyncio.to_thread(translator.reached.wait, 30)
+        second = await ask()
+        translator.gate.set()
+        return [await first, second, await ask()]
+
+    assert asyncio.run(crowd()) == [200, 429, 200]
+    service.batcher.close()
+
+
+def test_suggestions_are_collected_where_the_operator_wants_them(engine: Engine, tmp_path: Path) -> None:
+    given = {**ASK, "q": "the dog\n", "s": "der Hund \u2028"}
+    with serving.called(serving.make_service(engine)) as call:
+        refused = call("POST", "/suggest", data=given)
+        assert (refused.status_code, "disabled" in refused.json()["error"]) == (403, True)
+    collected = Suggestions(tmp_path / "suggestions.jsonl")
+    with serving.called(serving.make_service(engine, suggestions=collected)) as call:
+        assert call("GET", "/frontend/settings").json()["suggestions"] is True
+        assert call("POST", "/suggest", data=given).json() == {"success": True}
+        assert call("POST", "/suggest", json={**given, "source": "auto"}).json() == {"success": True}
+        for change in ({"s": " "}, {"q": ""}, {"target": "xx"}, {"source": "auto", "target": "xx"}, {"source": "xx"}):
+            assert call("POST", "/suggest", json={**given, **change}).status_code == 400
+        assert call("POST", "/suggest", json={**given, "q": "a" * 20_000}).status_code == 413
+    lines = collected.path.read_text(encoding="utf-8").split("\n")
+    assert [json.loads(line) for line in lines[:-1]] == [given, {**given, "source": "auto"}]
+    assert lines[-1] == ""
 
 
 def test_an_overfull_queue_refuses_at_once_and_serving_goes_on(engine: Engine) -> None:
