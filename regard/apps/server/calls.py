@@ -9,7 +9,6 @@ from starlette.requests import Request
 
 from regard.apps.server import detection
 from regard.apps.server.engines import Aligning, Engine, Explaining, Question, Translating, language_name
-from regard.apps.server.files import FORMS, read_document
 from regard.apps.server.messages import (
     AlignCall,
     DetectCall,
@@ -30,6 +29,7 @@ from regard.apps.server.messages import (
 )
 from regard.apps.server.service import Service
 from regard.apps.server.translating import Translated, marked_up, plain
+from regard.apps.server.uploads import FORMS, read_document
 from regard.base.errors import unknown
 from regard.data.subwords.tokenizer import words
 

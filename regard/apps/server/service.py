@@ -12,12 +12,12 @@ from starlette.requests import Request
 
 from regard.apps.server.batcher import Batcher, BatchWindow, Work
 from regard.apps.server.engines import Engine, Engines, load_engines
-from regard.apps.server.files import TranslatedFiles
 from regard.apps.server.limits import Bodies, Keys, Limits, Rates
 from regard.apps.server.messages import FileCall, Keyed, Refusal
 from regard.apps.server.metrics import Metrics
-from regard.apps.server.reading import read_call
+from regard.apps.server.parsing import read_call
 from regard.apps.server.suggestions import Suggestions
+from regard.apps.server.uploads import TranslatedFiles
 from regard.base.errors import unknown
 
 _Result = TypeVar("_Result")

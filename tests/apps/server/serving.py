@@ -19,7 +19,7 @@ from regard.apps.server.limits import Bodies, Keys, Limits
 from regard.apps.server.live import Server, bind
 from regard.apps.server.messages import TranslateCall
 from regard.apps.server.metrics import Metrics
-from regard.apps.server.reading import read_call
+from regard.apps.server.parsing import read_call
 from regard.apps.server.service import Service
 from regard.apps.server.suggestions import Suggestions
 from regard.decoding.translator import Translation, Translator

@@ -8,7 +8,7 @@ import httpx
 import pytest
 
 from regard.apps.server.messages import FileCall, Refusal, TranslateCall
-from regard.apps.server.reading import from_form, from_json
+from regard.apps.server.parsing import from_form, from_json
 from tests.apps.server.serving import read
 
 CALL = {"q": "ä\nb", "source": "en", "target": "de"}

@@ -2,8 +2,8 @@
 
 import pytest
 
-from regard.apps.server.files import TranslatedFiles, read_document
 from regard.apps.server.messages import Refusal
+from regard.apps.server.uploads import TranslatedFiles, read_document
 
 
 @pytest.mark.parametrize(
