@@ -29,7 +29,7 @@ from regard.apps.server.messages import (
 )
 from regard.apps.server.service import Service
 from regard.apps.server.translating import Translated, marked_up, plain
-from regard.apps.server.uploads import FORMS, read_document
+from regard.apps.server.uploads import FILE_FORMATS, read_document
 from regard.base.errors import unknown
 from regard.data.subwords.tokenizer import words
 
@@ -91,7 +91,7 @@ class Calls:
             "keyRequired": keys,
             "suggestions": self._service.suggestions is not None,
             "filesTranslation": True,
-            "supportedFilesFormat": list(FORMS),
+            "supportedFilesFormat": list(FILE_FORMATS),
             "language": {side: {"code": code, "name": language_name(code)} for side, code in sides},
         }
 

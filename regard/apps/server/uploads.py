@@ -13,10 +13,9 @@ from pathlib import PurePosixPath
 
 from regard.apps.server.messages import Refusal
 
-FORMS = {".txt": "text", ".html": "html", ".htm": "html"}
+FILE_FORMATS = {".txt": "text", ".html": "html", ".htm": "html"}
 """the format of a file by the ending of its name"""
-SECONDS = 600.0
-"""how long a translated file can be fetched"""
+_KEPT_SECONDS = 600.0
 _MOST_BYTES = 64 << 20  # of all files together; the oldest go first
 _NAME = 100  # characters of a file's name
 _UNSAFE = re.compile(r"[^\w.-]+")
@@ -40,21 +39,21 @@ def read_document(content: bytes, name: str | None) -> Document:
     """The document in an uploaded file; its format is told by the ending of its name."""
     last = (name or "").replace("\\", "/").rpartition("/")[2]
     ending = PurePosixPath(last).suffix.lower()
-    if ending not in FORMS:
-        raise Refusal(400, f"Invalid request: file format not supported; formats are: {', '.join(FORMS)}")
+    if ending not in FILE_FORMATS:
+        raise Refusal(400, f"Invalid request: file format not supported; formats are: {', '.join(FILE_FORMATS)}")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise Refusal(400, f"Invalid request: byte {error.start + 1} of the file is not UTF-8") from error
     stem = _UNSAFE.sub("_", last[: -len(ending)]).strip("._")[:_NAME]
-    return Document(text, FORMS[ending], (stem or "file") + ending)
+    return Document(text, FILE_FORMATS[ending], (stem or "file") + ending)
 
 
 @dataclass
 class TranslatedFiles:
     """The translated files that can be fetched, each for a while."""
 
-    seconds: float = SECONDS
+    seconds: float = _KEPT_SECONDS
     most_bytes: int = _MOST_BYTES
     clock: Callable[[], float] = time.monotonic
     _kept: dict[str, tuple[float, bytes]] = field(default_factory=dict, init=False)
