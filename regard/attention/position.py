@@ -50,7 +50,9 @@ class PositionVectors(Position):
     """
 
     join: Join
+    """add: the position's vector is added; concatenate: it is put beside, and `width` says how wide it is"""
     layers: Layers
+    """first: positions enter once, at the model's input; every: in each layer"""
     width: int | None
     """the width of p where it is concatenated"""
 

@@ -43,11 +43,17 @@ class BatchSettings:
     """
 
     tokens: int = 4_096
+    """the batch size: the most tokens of the counted side, padding included"""
     counted: Counted = "target"
+    """the side whose tokens are counted; both: each side by itself"""
     sentences: int | None = None
+    """the most sentence pairs in a batch; none: no such limit"""
     longest: int | None = None
+    """pairs with a side of more tokens are left out; none: no such limit"""
     pool: int = 100_000
+    """how many pairs are sorted by length at a time: more means less padding, fewer means more random batches"""
     seed: int = 1
+    """of the order of the data"""
 
     def __post_init__(self) -> None:
         check_one_of("batches", get_args(Counted), counted=self.counted)

@@ -26,7 +26,9 @@ class StreamSettings:
     """Batch size of a language model: the number of parallel streams (rows) and the tokens per row."""
 
     rows: int = 32
+    """the number of parallel streams that the text is cut into: the rows of a batch"""
     length: int = 128
+    """tokens in each row of a batch"""
 
     def __post_init__(self) -> None:
         check_at_least("streams", 1, rows=self.rows, length=self.length)

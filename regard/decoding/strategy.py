@@ -44,9 +44,13 @@ class Strategy(ABC):
     """
 
     min_length: int = 0
+    """the fewest tokens of an output"""
     max_length: int | None = None
+    """the most tokens of an output; by default `max_ratio` · source tokens + `max_extra`"""
     max_ratio: float = 2.0
+    """the most target tokens for each source token"""
     max_extra: int = 20
+    """tokens that an output may have beyond `max_ratio`"""
     no_repeat_ngram: int = 0
     """no n-gram of this many tokens occurs twice in an output; 0: no such rule"""
     prefix: tuple[int, ...] = ()

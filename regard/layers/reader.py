@@ -31,7 +31,9 @@ class SingleHead:
     """Settings of a recurrent model's attention."""
 
     score: Annotated[Any, SCORES] = "dot"
+    """how well a state that is read fits the state that reads"""
     normalizer: Annotated[Any, NORMALIZERS] = "softmax"
+    """turns scores into attention weights"""
     width: int | None = None
     """the width of projected queries, keys and values; None: no projections"""
     dropout: float = 0.0

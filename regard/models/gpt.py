@@ -36,6 +36,7 @@ class Gpt(Layered):
     """
 
     layers: int = 6
+    """the number of layers"""
     width: int = 384
     heads: int = 6
     positions: Annotated[Any, POSITIONS] = "learned(1024)"

@@ -46,6 +46,7 @@ class Layered(Design):
     width: int = 512
     """the width of hidden states"""
     heads: int = 8
+    """the number of attention heads"""
     key_heads: int | None = None
     """grouped-query attention: the number of key and value heads; by default `heads`"""
     mixer: Annotated[Any, MIXERS] = "self_attention"
@@ -57,7 +58,9 @@ class Layered(Design):
     """how self-attention stores keys and values. In a decoder, which goes step by step: growing (the KV cache), rolling
     or recurrent; in an encoder, which has the whole text: compressed or latent. The other one then uses growing."""
     score: Annotated[Any, SCORES] = "scaled_dot"
+    """how well a key fits a query"""
     normalizer: Annotated[Any, NORMALIZERS] = "softmax"
+    """turns the scores of a query into attention weights"""
     positions: Annotated[Any, POSITIONS] = "sinusoidal"
     """None: no position embedding; the model knows the order only through the causal mask"""
     feed: Annotated[Any, FEEDS] = "plain"
@@ -65,7 +68,9 @@ class Layered(Design):
     feedforward: int | None = None
     """the inner width of the feed-forward layer; by default four times `width`"""
     activation: Activation = "relu"
+    """the nonlinearity of the feed-forward layer"""
     norm: Norm = "layer"
+    """layer normalization, or rms: root mean square normalization, which does not subtract the mean"""
     norm_place: Place = "before"
     """pre-norm (before each branch), or post-norm (after it, as in the first Transformer); older files say
     `norm = "before"` or `"after"`, which is read as this"""
@@ -74,7 +79,9 @@ class Layered(Design):
     dropout: float = 0.1
     """applies to embeddings and to each branch"""
     attention_dropout: float = 0.0
+    """dropout of attention weights"""
     feedforward_dropout: float = 0.0
+    """dropout inside the feed-forward layer, after its activation"""
     stochastic_depth: float = 0.0
     """the probability of skipping the last layer's branches in training; it rises linearly from the first layer"""
 

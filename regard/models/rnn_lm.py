@@ -30,7 +30,9 @@ class RnnLm(Design):
     """Settings of a recurrent language model."""
 
     cell: Cell = "lstm"
+    """the recurrent cell: elman (a plain RNN), lstm or gru"""
     layers: int = 1
+    """the number of recurrent layers"""
     width: int = 256
     """the width of the hidden states"""
     embedding: int | None = None

@@ -41,6 +41,7 @@ class Seq2seq(Design):
     """Settings of a recurrent encoder-decoder."""
 
     cell: Cell = "gru"
+    """the recurrent cell: elman (a plain RNN), lstm or gru"""
     width: int = 256
     """the width of the decoder's states"""
     embedding: int | None = None
@@ -48,7 +49,9 @@ class Seq2seq(Design):
     encoder_width: int | None = None
     """the width of the encoder's states, both directions together; by default `width`"""
     encoder_layers: int = 1
+    """the number of recurrent layers of the encoder"""
     decoder_layers: int = 1
+    """the number of recurrent layers of the decoder"""
     directions: Directions = "both"
     """whether the encoder is bidirectional"""
     attention: SingleHead | None = field(default_factory=SingleHead)

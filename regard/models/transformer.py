@@ -38,7 +38,9 @@ class Transformer(Layered):
     """
 
     encoder_layers: int = 6
+    """the number of layers of the encoder"""
     decoder_layers: int = 6
+    """the number of layers of the decoder"""
     feedforward: int = 2048
     tie: Tie = "all"
     """weight tying: which embeddings share the output's matrix: none, the target's, or the source's and the target's"""

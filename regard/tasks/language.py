@@ -45,13 +45,17 @@ class Language(Task):
     offers: ClassVar[type] = Writer
 
     data: DataSettings
+    """the files to learn from"""
     subwords: SubwordChoice = field(default_factory=SubwordChoice)
+    """the tokenizer"""
     streams: StreamSettings = field(default_factory=StreamSettings)
+    """the batch size"""
     decoding: Annotated[Any, STRATEGIES] = None
-    """None: the generator's default, sampling"""
+    """the decoding strategy of the model, which commands may override; none: sampling up to 100 tokens"""
     cross_entropy: CrossEntropy = field(
         default_factory=lambda: CrossEntropy(smoothing=0.1), metadata={"path": "training.loss"}
     )
+    """the training loss"""
 
     @classmethod
     def suits(cls, data: Mapping[str, Any]) -> bool:

@@ -30,10 +30,15 @@ class DataSettings:
     """The data files: source and target, one file that holds both, or one text for a language model."""
 
     train: tuple[Path, ...]
+    """the training text: a source file and a target file, one file that holds both sides, or one text for a language
+    model; relative names start at the run file"""
     dev: tuple[Path, ...] | None = None
+    """the validation set, which is not trained on: its scores decide early stopping and the best checkpoint; none: no
+    validation"""
     source: str | None = None
-    """the languages, by their codes"""
+    """the code of the source language, such as en; the server and BLEU's tokenizer go by it"""
     target: str | None = None
+    """the code of the target language, such as de"""
     format: Format | None = None
     """by default told by the file's suffix"""
     keys: tuple[str, ...] = ("source", "target")

@@ -88,13 +88,17 @@ class Translate(Task):
     offers: ClassVar[type] = Transducer
 
     data: DataSettings
+    """the files to learn from"""
     subwords: SubwordChoice = field(default_factory=SubwordChoice)
+    """the tokenizer"""
     batches: BatchSettings = field(default_factory=BatchSettings)
+    """the batch size"""
     decoding: Annotated[Any, STRATEGIES] = None
-    """None: the translator's default, beam search"""
+    """the decoding strategy of the model, which commands may override; none: beam search"""
     cross_entropy: CrossEntropy = field(
         default_factory=lambda: CrossEntropy(smoothing=0.1), metadata={"path": "training.loss"}
     )
+    """the training loss"""
     guide: Guide | None = field(default=None, metadata={"path": "training.guide"})
     """guided alignment: word links that attention heads are trained on, if any"""
 

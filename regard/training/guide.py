@@ -39,6 +39,7 @@ class Guide:
     layer: str | None = None
     """the cross-attention layer that learns; by default the last but one"""
     heads: tuple[int, ...] = (0,)
+    """the numbers of the attention heads that learn, from 0"""
     weight: float = 0.05
     """factor of the guiding loss, which is added to the cross-entropy"""
     shift: Literal[0, 1] = 1

@@ -35,7 +35,10 @@ class CrossEntropy:
     """
 
     smoothing: float = 0.0
+    """label smoothing: the share of the probability that is spread evenly over all tokens"""
     rows: int | None = 0
+    """how many tokens' logits are computed at a time; 0: chosen by size, none: all at once. It changes memory and
+    speed, not the loss"""
 
     def __post_init__(self) -> None:
         if not 0 <= self.smoothing < 1:

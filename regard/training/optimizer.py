@@ -20,8 +20,11 @@ class Optimizer(ABC):
     """Settings of an optimizer. `learning_rate` is the peak; the learning-rate schedule scales it at every step."""
 
     learning_rate: float = 1e-3
+    """the peak of the learning rate, which the schedule scales"""
     betas: tuple[float, float] = (0.9, 0.98)
+    """the decay rates of the running means of the gradient and of its square"""
     epsilon: float = 1e-9
+    """is added to the root mean square, so that it is never divided by 0"""
     weight_decay: float = 0.0
     """applies to matrices; biases and norms do not decay"""
 

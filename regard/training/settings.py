@@ -20,13 +20,18 @@ class TrainingSettings:
     """
 
     seed: int = 1
+    """of initial weights, dropout and the order of the data: equal seeds give equal weights, bit for bit"""
     steps: int | None = 100_000
+    """the most training steps; none: no such limit"""
     epochs: int | None = None
+    """the most passes over the training data"""
     patience: int | None = None
     """early stopping: end after this many validations in a row without a better score"""
 
     optimizer: Annotated[Any, OPTIMIZERS] = "adam"
+    """how gradients change the weights; the learning rate is one of its settings"""
     schedule: Annotated[Any, SCHEDULES] = "inverse_square_root"
+    """the learning-rate schedule: how the learning rate changes over the steps, with its warm-up"""
     clip: float | None = 1.0
     """gradient clipping: the largest norm of the gradient"""
     accumulate: int = 1
@@ -37,8 +42,11 @@ class TrainingSettings:
     """mixed precision: the type of matrix products; auto is bfloat16 on a GPU that has it, float32 elsewhere"""
 
     log_every: int = 50
+    """write the training loss to the log after so many steps"""
     validate_every: int = 1_000
+    """validate after so many steps"""
     checkpoint_every: int = 1_000
+    """write a checkpoint after so many steps; a training that is killed resumes from the last one"""
     keep: int = 2
     """how many checkpoints are kept, so that a damaged one can be replaced by the one before it"""
     metric: str = "loss"

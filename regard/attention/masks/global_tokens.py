@@ -17,6 +17,7 @@ class GlobalTokens(Mask):
     """The first `count` positions attend to all and are seen by all; the others see only these."""
 
     count: int = 1
+    """how many positions at the start are global"""
 
     def __post_init__(self) -> None:
         check_at_least("global_tokens", 0, count=self.count)

@@ -14,6 +14,7 @@ class Matrix(Mask):
     """An arbitrary mask as a tensor: [query, key], [batch, query, key] or [batch, heads, query, key]."""
 
     matrix: Tensor
+    """bool, True where a query may attend; given in Python, not in a run file"""
 
     def __post_init__(self) -> None:
         if self.matrix.dtype != torch.bool or not 2 <= self.matrix.dim() <= 4:

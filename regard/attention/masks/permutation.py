@@ -20,6 +20,7 @@ class Permutation(Mask):
     order: tuple[int, ...]
     """the positions in the order of generation"""
     strict: bool = False
+    """a position does not attend to itself"""
 
     def __post_init__(self) -> None:
         if sorted(self.order) != list(range(len(self.order))):

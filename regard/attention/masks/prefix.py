@@ -17,6 +17,7 @@ class Prefix(Mask):
     """All may attend to the first `size` positions; beyond these it is causal."""
 
     size: int
+    """the length of the prefix"""
 
     def __post_init__(self) -> None:
         check_at_least("prefix", 0, size=self.size)

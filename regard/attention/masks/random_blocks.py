@@ -19,10 +19,13 @@ class RandomBlocks(Mask):
     """Each block of queries sees a few random blocks of keys, which follow from the seed."""
 
     size: int
+    """positions in a block"""
     count: int
+    """how many random blocks of keys each block of queries sees"""
     length: int
     """the longest sequence; blocks are drawn among those below it"""
     seed: int = 0
+    """another seed draws other blocks"""
 
     def __post_init__(self) -> None:
         check_at_least("random_blocks", 1, size=self.size, length=self.length)

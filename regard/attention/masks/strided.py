@@ -18,6 +18,7 @@ class Strided(Mask):
     """Every `stride`-th position, counted from its own: a column of a text laid out in rows."""
 
     stride: int
+    """the distance between the positions that are seen"""
 
     def __post_init__(self) -> None:
         check_at_least("strided", 1, stride=self.stride)

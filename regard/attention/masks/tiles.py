@@ -20,7 +20,9 @@ class Tiles(Mask):
     """Positions that lie in the same tile of a line, or of a grid that is numbered row by row."""
 
     size: int | tuple[int, int]
+    """positions in a tile of a line, or rows and columns of a tile of a grid"""
     shift: int | tuple[int, int] = 0
+    """by how much the tiles are moved, in a line or in rows and columns (shifted windows)"""
     columns: int | None = None
     """the width of the grid; None: a line"""
 

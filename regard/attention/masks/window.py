@@ -17,7 +17,9 @@ class Window(Mask):
     """The last `size` positions, its own included, and `ahead` later ones, by default as many as earlier ones."""
 
     size: int
+    """how many positions back are seen, its own included"""
     ahead: int | None = None
+    """how many later positions are seen; by default as many as earlier ones"""
 
     def __post_init__(self) -> None:
         check_at_least("window", 1, size=self.size)

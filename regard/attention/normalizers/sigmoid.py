@@ -15,6 +15,7 @@ class Sigmoid(Normalizer):
     """Each key gets its own weight between 0 and 1; keys do not compete."""
 
     shift: float = 0.0
+    """is added to the logits: negative values make weights small to begin with"""
     sums_to_one = False
 
     def forward(self, logits: Tensor) -> Tensor:

@@ -17,6 +17,7 @@ class TopK(Normalizer):
     """A softmax over the `k` highest logits."""
 
     k: int = 8
+    """how many keys get a weight"""
 
     def __post_init__(self) -> None:
         check_at_least("top_k", 1, k=self.k)

@@ -21,6 +21,7 @@ class Buckets(Bias):
     """T5's relative position bias: a learned number for each range of distances, with logarithmic ranges."""
 
     buckets: int = 32
+    """the number of ranges of distances"""
     farthest: int = 128
     """from this distance on, all share the last bucket"""
     direction: Literal["both", "back"] = "both"

@@ -21,7 +21,9 @@ class Grid(Bias):
     """
 
     rows: int
+    """the height of the picture, or of a tile"""
     columns: int
+    """the width of the picture, or of a tile"""
     across: int | None = None
     """the width of the whole picture, where tiles of rows × columns mask what is farther apart"""
     relative = True

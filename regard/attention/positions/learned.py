@@ -18,6 +18,7 @@ class Learned(PositionVectors):
     """A learned embedding for each of `length` positions."""
 
     length: int
+    """the number of positions; longer texts cannot be read"""
     join: Join = "add"
     layers: Layers = "first"
     width: int | None = None

@@ -19,6 +19,7 @@ class Rotary(Position):
     """Rotary embedding: queries and keys are rotated by an angle proportional to their position."""
 
     base: float = 10_000.0
+    """the longest wavelength is about 2π · base positions"""
     pairs: Literal["halves", "neighbors"] = "halves"
     """dimension j is paired with j + d/2, or with j + 1"""
     share: float = 1.0

@@ -18,6 +18,7 @@ class Shaw(Bias):
     """Each distance up to `reach` has a learned vector beside the key, and one beside the value."""
 
     reach: int = 16
+    """the largest distance with a vector of its own; those farther apart share it"""
     scale: float | None = None
     """the scale of the score; by default 1/√width"""
     relative = True

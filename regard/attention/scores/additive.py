@@ -22,6 +22,7 @@ class Additive(Score):
     """A small network over query and key together; `hidden` is its width, by default that of a query."""
 
     hidden: int | None = None
+    """the width of the network; by default that of a query"""
     spelling: Literal["split", "joint"] = "split"
     """two matrices, or one over query and key side by side"""
     squash: Literal["tanh", "leaky"] = "tanh"

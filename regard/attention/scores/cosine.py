@@ -16,6 +16,7 @@ class Cosine(Score):
     """The cosine of the angle between query and key, whatever their lengths."""
 
     sharpness: float = 1.0
+    """the factor of the cosine: higher values give more pointed weights"""
     factored = True
 
     def forward(self, query: Tensor, key: Tensor) -> Tensor:

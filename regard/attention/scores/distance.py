@@ -18,6 +18,7 @@ class Distance(Score):
     """The negative squared distance between query and key; `reach` is the width of the Gaussian kernel."""
 
     reach: float = 1.0
+    """the width of the Gaussian kernel: the distance at which weights fall off"""
     factored = True
 
     def __post_init__(self) -> None:

@@ -25,9 +25,11 @@ class Kernel(Score):
     """A dot product of positive features: never negative, so the ratio normalizer and linear attention apply."""
 
     features: Literal["elu", "relu", "exponential"] = "elu"
+    """elu: elu(x) + 1; relu: max(x, 0); exponential: random features of the softmax (Performer)"""
     draws: int = 256
     """random directions of the exponential features"""
     seed: int = 0
+    """of the random directions"""
     factored = True
     positive = True
 

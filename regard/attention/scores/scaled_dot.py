@@ -16,6 +16,7 @@ class ScaledDot(Score):
     """The dot product times `scale`, by default 1/√width."""
 
     scale: float | None = None
+    """the factor of the dot product; by default 1/√width"""
     factored = True
 
     def forward(self, query: Tensor, key: Tensor) -> Tensor:

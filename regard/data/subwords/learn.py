@@ -40,12 +40,19 @@ class SubwordSettings:
     """
 
     kind: SubwordKind = "bpe"
+    """bpe (byte-pair encoding), unigram (a unigram language model), word, or character"""
     size: int = 8_000
+    """the vocabulary size, all ids included; a small text may give fewer"""
     sharing: Sharing = "joint"
+    """joint: source and target share one vocabulary; separate: each has its own"""
     byte_fallback: bool = False
+    """write characters outside the alphabet as bytes, so that any text can be written; otherwise they become `<unk>`"""
     characters: int | None = None
+    """the most characters of the alphabet; by default half of `size`"""
     min_count: int = 2
+    """how often a pair of pieces, or a word, must occur to become a piece"""
     lines: int = 1_000_000
+    """how many lines of the text are read to learn from"""
 
     def __post_init__(self) -> None:
         check_one_of("subwords", get_args(SubwordKind), kind=self.kind)

@@ -33,9 +33,15 @@ class Beam(Strategy):
     """
 
     size: int = 5
+    """beam size: the number of hypotheses kept at each step; 1 is greedy search"""
     length_penalty: float = 1.0
+    """the exponent of the length that a hypothesis' log-probability is divided by; 0: none, higher values favor longer
+    outputs"""
     n_best: int = 1
+    """the number of outputs for each text"""
     patience: float | None = 1.0
+    """the search of a sentence ends after `patience` · `size` finished hypotheses; none: when no better one can
+    follow"""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -29,10 +29,15 @@ class Sample(Strategy):
     """
 
     temperature: float = 1.0
+    """divides the logits: below 1 likely tokens become likelier, above 1 the distribution becomes flatter"""
     top_k: int = 0
+    """draw among this many of the likeliest tokens; 0: among all"""
     top_p: float = 1.0
+    """nucleus sampling: draw among the fewest tokens that together have this probability; 1: among all"""
     seed: int = 1
+    """another seed gives other outputs; the same one the same"""
     n_best: int = 1
+    """the number of outputs for each text"""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -36,6 +36,7 @@ class Experts(Feed):
     """A sparsely gated mixture of experts."""
 
     count: int = 8
+    """the number of experts"""
     chosen: int = 2
     """how many experts a position is routed to"""
     expert: Annotated[Any, FEEDS] = "plain"

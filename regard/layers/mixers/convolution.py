@@ -39,6 +39,7 @@ class Convolution(Mixer):
     kernel: ConvolutionKernel = "full"
     """full: all features at all positions; separable: each feature over positions by itself, then all features mixed"""
     view: View = "both"
+    """both: positions on both sides are seen; past: earlier ones only. A model sets it"""
 
     def __post_init__(self) -> None:
         check_at_least("convolution", 1, width=self.width, dilation=self.dilation, growth=self.growth)

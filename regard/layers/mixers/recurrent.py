@@ -22,7 +22,9 @@ class Recurrent(Mixer):
     """A recurrent network over positions."""
 
     cell: Cell = "gru"
+    """the recurrent cell: elman (a plain RNN), lstm or gru"""
     view: View = "both"
+    """both: the network runs in both directions; past: forward only. A model sets it"""
 
     def __post_init__(self) -> None:
         check_one_of("recurrent", CELLS, cell=self.cell)

@@ -18,6 +18,7 @@ class SelfAttention(Mixer):
     """Self-attention with the model's settings; with default settings outside a model."""
 
     view: View = "both"
+    """both: positions on both sides are seen; past: earlier ones only. A model sets it"""
 
     def __post_init__(self) -> None:
         check_one_of("self_attention", ("both", "past"), view=self.view)

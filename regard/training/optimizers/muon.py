@@ -34,6 +34,7 @@ class Muon(Optimizer):
     """Muon for the linear layers inside a model, Adam for embeddings, the output layer, biases and norms."""
 
     momentum: float = 0.95
+    """the share of the last update's direction that is kept"""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -12,6 +12,7 @@ class Constant(Schedule):
     """share(t) = min(1, t / warmup)."""
 
     warmup: int = 0
+    """warm-up: the steps in which the learning rate rises linearly from 0"""
 
     def __post_init__(self) -> None:
         check_at_least("constant", 0, warmup=self.warmup)

@@ -19,8 +19,11 @@ class Cosine(Schedule):
     """
 
     steps: int | None = None
+    """the step at which the learning rate has fallen to `floor`; by default the last of the training"""
     warmup: int = 0
+    """warm-up: the steps in which the learning rate rises linearly from 0"""
     floor: float = 0.0
+    """the share of the learning rate that is left at the end"""
 
     def __post_init__(self) -> None:
         check_at_least("cosine", 0, warmup=self.warmup, floor=self.floor)

@@ -18,6 +18,7 @@ class InverseSquareRoot(Schedule):
     """
 
     warmup: int = 4000
+    """warm-up: the steps in which the learning rate rises linearly to its peak"""
 
     def __post_init__(self) -> None:
         check_at_least("inverse_square_root", 1, warmup=self.warmup)

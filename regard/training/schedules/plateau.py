@@ -15,9 +15,13 @@ class Plateau(Schedule):
     """
 
     factor: float = 0.5
+    """what the learning rate is multiplied by at a reduction"""
     patience: int = 3
+    """how many validations in a row without a new best score lead to a reduction"""
     warmup: int = 0
+    """warm-up: the steps in which the learning rate rises linearly from 0"""
     floor: float = 0.0
+    """the share of the learning rate below which it is not reduced"""
 
     def __post_init__(self) -> None:
         check_at_least("plateau", 0, warmup=self.warmup, floor=self.floor)
