@@ -17,7 +17,7 @@ from regard.runs.artifact import Artifact, save_artifact
 from regard.runs.checkpoint import Checkpoint
 from regard.runs.folder import RunFolder
 from regard.training.average import average_tensors
-from regard.training.history import History
+from regard.training.history import History, Rank
 from regard.training.optimizer import Optimizers, moments, restore_moments
 from regard.training.settings import TrainingSettings
 from regard.training.state import TrainingState, model_weights, set_weights, with_ties
@@ -85,25 +85,25 @@ class Keeper:
             alone = self.settings.average_of == "best"
             self._export(self._average([step] if alone else self.chosen(history))[0])
 
-    def final(self, history: History, judge: Callable[[dict[str, Tensor]], float] | None = None) -> Final:
+    def final(self, history: History, judge: Callable[[dict[str, Tensor]], Rank] | None = None) -> Final:
         """The finished model, also written to the run's model file.
 
-        It is the mean of the chosen weights; with a `judge`, which gives the score of weights, only where that is no
+        It is the mean of the chosen weights; with a `judge`, which ranks weights, only where that is no
         worse than the best validation, whose weights it is otherwise.
         """
         made = self._final(history, judge)
         self._export(made.weights)
         return made
 
-    def _final(self, history: History, judge: Callable[[dict[str, Tensor]], float] | None) -> Final:
+    def _final(self, history: History, judge: Callable[[dict[str, Tensor]], Rank] | None) -> Final:
         weights, steps = self._average(self.chosen(history))
         best = history.best
         if judge is None or best is None or len(steps) < 2 or self.settings.average_of == "last":
             return Final(weights, tuple(steps))
-        score = judge(weights)
-        if score < best.score and best.step in steps:
-            return Final(self._average([best.step])[0], (best.step,), tuple(steps), score)
-        return Final(weights, tuple(steps), tuple(steps), score)
+        rank = judge(weights)
+        if rank < best.rank and best.step in steps:
+            return Final(self._average([best.step])[0], (best.step,), tuple(steps), rank[0])
+        return Final(weights, tuple(steps), tuple(steps), rank[0])
 
     def chosen(self, history: History) -> list[int]:
         """The steps whose weights are averaged into the model."""

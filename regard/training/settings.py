@@ -50,7 +50,8 @@ class TrainingSettings:
     keep: int = 2
     """how many checkpoints are kept, so that a damaged one can be replaced by the one before it"""
     metric: str = "loss"
-    """the validation metric that early stopping and the choice of the best checkpoint use"""
+    """the validation metric that early stopping and the choice of the best checkpoint use; the loss decides between
+    equal values, so that a metric that is still 0 neither ends training nor keeps the first checkpoint"""
     average: int = 1
     """average the weights of up to this many validations in a row for the final model"""
     average_of: Chosen = "best"

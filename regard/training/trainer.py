@@ -22,7 +22,7 @@ from regard.data.item import Item, Items
 from regard.data.plan import BatchPosition
 from regard.runs.artifact import Artifact
 from regard.runs.folder import RunFolder
-from regard.training.history import ValidationPoint, score_of
+from regard.training.history import Rank, ValidationPoint, rank_of
 from regard.training.interrupt import Interrupted, Signals
 from regard.training.keeper import Final, Keeper
 from regard.training.lanes import TOTAL, Lanes, Sums, added
@@ -219,12 +219,12 @@ class Trainer:
 
     def _validate(self) -> None:
         """Validate the model; without a validation, the latest weights count as the best."""
-        step, metrics, score = self.state.step, dict[str, float](), float(self.state.step)
+        step, metrics, rank = self.state.step, dict[str, float](), (float(self.state.step), 0.0)
         if self.validate is not None:
             with self._signals.at_once():
                 metrics = validate_quietly(self.validate, self.model)
-            score = score_of(metrics, self.settings.metric, self.lower)
-        history = self.state.history.add(step, score)
+            rank = rank_of(metrics, self.settings.metric, self.lower)
+        history = self.state.history.add(step, *rank)
         improved = history.best is not None and history.best.step == step
         self._keeper.snapshot(history, improved)
         if metrics:
@@ -233,13 +233,13 @@ class Trainer:
         self.state = replace(self.state, history=history, validated=step)
         self._pace.resume()
 
-    def _judge(self, weights: dict[str, Tensor]) -> float:
-        """The score of averaged weights; its log entry is the last, and is written anew when a run is started again."""
+    def _judge(self, weights: dict[str, Tensor]) -> Rank:
+        """The rank of averaged weights; its log entry is the last, and is written anew when a run is started again."""
         set_weights(self.model, weights, "the average")
         with self._signals.at_once():
             metrics = validate_quietly(self.validate, self.model) if self.validate else {}
         self.folder.log.append("average", self.state.step, **metrics)
-        return score_of(metrics, self.settings.metric, self.lower)
+        return rank_of(metrics, self.settings.metric, self.lower)
 
     def _account(self, final: Final, best: ValidationPoint | None) -> str:
         """Which weights the model has, in words."""

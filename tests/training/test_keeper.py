@@ -91,7 +91,7 @@ def test_the_mean_is_the_model_only_if_it_is_no_worse(
     made = keeper(tmp_path, artifact=Artifact(config={}, task="translate", sizes=examples.SIZES), average=2)
     history = validate(made, validate(made, History(), 2, 1.0), 4, 2.0)
     judged = []
-    final = made.final(history, lambda weights: judged.append(weights["norm.bias"][0].item()) or score)
+    final = made.final(history, lambda weights: judged.append(weights["norm.bias"][0].item()) or (score, 0.0))
     assert judged == [3.0]
     assert (final.steps, final.tried, final.score) == (steps, (2, 4), score)
     assert final.weights["norm.bias"][0] == bias
