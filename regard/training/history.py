@@ -10,7 +10,6 @@ from typing import Any
 
 from regard.base.errors import RegardError, unknown
 
-
 Rank = tuple[float, float]
 """What validations are compared by: the score, then the tie-breaker; higher is better in both."""
 

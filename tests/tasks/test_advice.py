@@ -1,88 +1,66 @@
-"""Which settings suit a corpus."""
+"""From files to a run.toml with reasons."""
 
-from dataclasses import replace
+import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from regard.base.errors import RegardError
-from regard.data.corpus import open_corpus
-from regard.tasks.advice import Look, TextAdvice, advise, look_at
-from regard.tasks.run import with_preset
+from regard.base.errors import UsageError
+from regard.tasks.advice import advise_text
+from regard.tasks.run import run_of
+from regard.tasks.task import Wishes
 from tests.apps import toy
-
-SENTENCES = Look(lines=29_000, sides=2, words=12.0, characters=65.0)
-NAMES = Look(lines=40_000, sides=2, words=2.0, characters=14.0)
-TEXT = Look(lines=30_000, sides=1, words=50.0, characters=300.0)
+from tests.tasks.scripts import LETTERS, lines, sentences
 
 
-def test_a_corpus_is_looked_at_as_a_whole(tmp_path: Path) -> None:
-    toy.write(tmp_path / "a.tsv", ["a b\tc d e f", "\t", "a\tb g"])
-    assert look_at(open_corpus(tmp_path / "a.tsv")) == Look(2, 2, 9 / 4, (3 + 7 + 1 + 3) / 4)
+def advised(folder: Path, pairs: list[tuple[str, str]], dev: int = 5, **wishes: Any) -> dict[str, Any]:
+    file = toy.write(folder / "train.tsv", lines(pairs))
+    held_out = (toy.write(folder / "dev.tsv", lines(pairs[:dev])),) if dev else ()
+    advice = advise_text([file], Wishes(dev=held_out, out=folder / "run.toml", **wishes), sides=2)
+    assert advice is not None
+    assert all(f"# {reason}" in advice.text for reason in advice.reasons[1:])
+    table = tomllib.loads(advice.text)
+    run_of(table, "run")  # every setting is one that there is
+    return table
 
 
-@pytest.mark.parametrize(
-    "text", ["昨日田中さんは新しい本を買いました。", "他昨天在图书馆看了一本很有意思的书。", "เมื่อวานฉันไปตลาดกับแม่"]
-)
-def test_sentences_without_spaces_are_no_single_words(tmp_path: Path, text: str) -> None:
-    look = look_at(
-        open_corpus(toy.write(tmp_path / "a.tsv", [f"{text}\tI went to the market with her yesterday ."] * 3))
-    )
-    assert look.words >= 7
-    assert advise(look, None, None).model == "transformer"
+@pytest.mark.parametrize("target", list(LETTERS))
+def test_short_sentences_get_subwords_and_a_transformer(tmp_path: Path, target: str) -> None:
+    table = advised(tmp_path, sentences("latin", target, 300))
+    assert table["model"]["name"] == "transformer"
+    assert table["subwords"]["kind"] == "bpe"
+    assert table["subwords"]["sharing"] == ("joint" if target == "latin" else "separate")
+    assert table["training"]["metric"] == "chrf"
 
 
-def test_a_corpus_without_text_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(RegardError, match="no line has text on every side"):
-        look_at(open_corpus(toy.write(tmp_path / "a.tsv", ["\t", "a\t"])))
+def test_commands_get_words_and_spelling_gets_characters(tmp_path: Path) -> None:
+    table = advised(tmp_path, toy.pairs(100))
+    assert (table["subwords"]["kind"], table["training"]["metric"]) == ("word", "exact")
+    assert table["decoding"]["patience"] == 10.0
+    table = advised(tmp_path, [(f"w{at * 7919 % 1000}", f"{at * 7919 % 1000}w") for at in range(200)])
+    assert (table["subwords"]["kind"], table["training"]["metric"]) == ("character", "exact")
 
 
-@pytest.mark.parametrize(
-    ("look", "model", "subwords"),
-    [(SENTENCES, "transformer", "bpe"), (NAMES, "seq2seq", "character"), (TEXT, "gpt", "bpe")],
-)
-def test_the_kind_of_text_decides_on_the_model(look: Look, model: str, subwords: str) -> None:
-    advice = advise(look, None, None)
-    assert (advice.model, advice.subwords) == (model, subwords)
-    assert len(advice.reasons) == 1
+@pytest.mark.parametrize("model", ["transformer", "seq2seq"])
+def test_a_wish_keeps_the_rest(tmp_path: Path, model: str) -> None:
+    table = advised(tmp_path, sentences("latin", "latin", 300), model=model)
+    assert table["model"]["name"] == model
+    assert (table["subwords"]["kind"], table["training"]["metric"]) == ("bpe", "chrf")
 
 
-def test_little_text_is_learned_with_what_is_soonest_good() -> None:
-    small, other = advise(SENTENCES, None, None), advise(SENTENCES, None, "small")
-    assert (small.optimizer, small.sizes) == ("muon", {"decoder_layers": 2, "dropout": 0.1})
-    assert (other.optimizer, other.sizes) == ("adam", {})
-    assert advise(replace(SENTENCES, lines=3_000), None, None).sizes == {"decoder_layers": 2}
+def test_without_a_dev_set_the_loss_decides(tmp_path: Path) -> None:
+    assert advised(tmp_path, sentences("latin", "latin", 50), dev=0)["training"]["metric"] == "loss"
 
 
-def test_more_text_makes_larger_models_and_longer_training() -> None:
-    small, large = advise(SENTENCES, None, None), advise(replace(SENTENCES, lines=4_000_000), None, None)
-    assert (small.preset, large.preset) == ("tiny", "base")
-    assert small.size < large.size
-    assert small.steps < large.steps
-    assert small.rate > large.rate
+def test_a_dev_set_of_another_number_of_sides_is_refused(tmp_path: Path) -> None:
+    file, other = toy.write(tmp_path / "a.tsv", ["a\tb"] * 3), toy.write(tmp_path / "dev.txt", ["a"])
+    with pytest.raises(UsageError, match=r"--dev: must have as many sides as the training text \(2\), but has 1"):
+        advise_text([file], Wishes(dev=(other,)), sides=2)
 
 
-@pytest.mark.parametrize("look", [SENTENCES, NAMES, TEXT])
-@pytest.mark.parametrize("model", [None, "transformer", "seq2seq", "gpt", "rnn_lm"])
-def test_whatever_is_asked_for_has_a_preset(look: Look, model: str | None) -> None:
-    advice = advise(look, model, None)
-    assert advice.model == (model or advice.model)
-    with_preset({"name": advice.model, "preset": advice.preset, **advice.sizes}, "model")
-
-
-def test_what_is_asked_for_is_taken() -> None:
-    advice = advise(SENTENCES, "seq2seq", "luong")
-    assert (advice.model, advice.preset, advice.subwords) == ("seq2seq", "luong", "bpe")
-    assert advice.reasons == ("29,000 lines: a seq2seq, as you ask for, 4,000 subwords",)
-    assert advise(NAMES, "transformer", None).reasons == ("40,000 lines: a transformer, as you ask for, characters",)
-
-
-@pytest.mark.parametrize("lines", [1, 10, 1_000, 100_000, 10_000_000])
-@pytest.mark.parametrize("look", [SENTENCES, NAMES, TEXT])
-def test_numbers_are_in_proportion(look: Look, lines: int) -> None:
-    advice: TextAdvice = advise(replace(look, lines=lines), None, None)
-    assert 0 < advice.warmup < advice.steps
-    assert advice.steps >= 1_000  # few lines are read more often
-    assert 5 <= advice.steps / advice.validate_every <= 60
-    assert 1_000 <= advice.size <= 16_000
-    assert 1e-4 < advice.rate < 1e-2
+def test_files_of_another_task_are_left_to_it(tmp_path: Path) -> None:
+    file = toy.write(tmp_path / "a.txt", ["a b c"] * 3)
+    assert advise_text([file], Wishes(), sides=2) is None
+    assert advise_text([file], Wishes(), sides=1) is not None
+    assert advise_text([file] * 3, Wishes(), sides=2) is None

@@ -27,8 +27,10 @@ def test_the_settings_are_complete_and_their_reasons_are_said(texts: Path, run: 
     assert settings.task.decoding.patience == 10.0
 
 
-def test_long_lines_are_for_a_transformer_with_one_vocabulary(texts: Path, run: Run) -> None:
-    toy.write_pairs(texts, "long", [(f"{one} {one} {one}", f"{other} {other}") for one, other in toy.pairs(50)])
+def test_sentences_are_for_a_transformer_with_one_vocabulary(texts: Path, run: Run) -> None:
+    toy.write_pairs(
+        texts, "long", [(f"{one} no{len(one)}{at}", f"{other} {at}") for at, (one, other) in enumerate(toy.pairs(50))]
+    )
     assert run("init", "long.en", "long.de").code == 0
     settings = read_run("run.toml")
     assert type(settings.model).__name__ == "Transformer"

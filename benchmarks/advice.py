@@ -1,0 +1,226 @@
+"""Does `regard init` advise well: its settings against a grid of others, all with the same processor time.
+
+    python benchmarks/advice.py [--budget 60] [--corpora SCAN dates] [--json benchmarks/results/advice.json]
+
+For each corpus, every model and tokenizer of the grid trains for a third of the time; the best two of them and the
+advised settings then train for the whole. The time is the processor time of one thread, from the text files to the
+model, so that other work on the machine does not count; `--budget` is that of the smallest corpora, others get a
+multiple of it. Of each, as many steps are done as fit, and the learning rate falls over exactly these. Scores are of
+held-out pairs. Finished trainings are kept in the working folder and not repeated unless their settings change.
+"""
+
+import os
+
+os.environ |= {"OMP_NUM_THREADS": "1", "RAYON_NUM_THREADS": "1", "TOKENIZERS_PARALLELISM": "false"}
+
+import argparse
+import hashlib
+import json
+import shutil
+import time
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import torch
+from advice_corpora import CORPORA, WEIGHTS, Parts
+from environments import WORK
+from measure import print_table, write_json
+
+from regard.data.item import Item
+from regard.loading import load
+from regard.metrics.bleu_tokenizer import bleu_tokenizer
+from regard.metrics.quality import corpus_scores, exact_match
+from regard.tasks.run import run_of
+from regard.tasks.start import Started, train_run
+from regard.tasks.task import Wishes
+from regard.tasks.translate import Translate
+from regard.training.optimizer import set_rate, take_step
+from regard.training.progress import Progress
+
+ADVISED = "advised"
+VALIDATIONS = 8
+SUBWORDS = {
+    "characters": {"kind": "character", "size": 4_000},
+    "1,000 subwords": {"kind": "bpe", "size": 1_000},
+    "8,000 subwords": {"kind": "bpe", "size": 8_000},
+    "words": {"kind": "word", "size": 16_000},
+}
+MODELS: dict[str, dict[str, Any]] = {
+    "Transformer": {
+        "model": {"name": "transformer", "preset": "tiny", "decoder_layers": 2, "dropout": 0.2},
+        "optimizer": {"name": "muon", "learning_rate": 0.006},
+    },
+    "RNN": {"model": {"name": "seq2seq", "preset": "small"}, "optimizer": {"name": "adam", "learning_rate": 0.002}},
+}
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A finished training: its score, the processor time that it took, and its steps."""
+
+    score: float
+    seconds: float
+    steps: int
+
+
+class Bench:
+    """The trainings on one corpus, each of them done once."""
+
+    def __init__(self, name: str, work: Path, budget: float) -> None:
+        self.name, self.budget = name, budget * WEIGHTS.get(name, 1.0)
+        self.folder = work / "".join(letter if letter.isalnum() else "-" for letter in name)
+        self.kept = self.folder / "trainings.json"
+        self.parts: Parts = CORPORA[name]()
+        self.parts.write(self.folder)
+
+    def advice(self) -> dict[str, Any]:
+        """The settings that `regard init` writes for the corpus."""
+        files = [self.folder / f"train.{side}" for side in ("source", "target")]
+        dev = tuple(self.folder / f"dev.{side}" for side in ("source", "target"))
+        advice = Translate.advise(files, Wishes(dev=dev, name="advised", out=self.folder / "run.toml"))
+        if advice is None:
+            raise SystemExit(f"{self.name}: there is no advice for it")
+        return tomllib.loads(advice.text)
+
+    def grid(self) -> dict[str, dict[str, Any]]:
+        """Settings made by hand: every model with every tokenizer."""
+        return {f"{model}, {subwords}": self._made(model, subwords) for model in MODELS for subwords in SUBWORDS}
+
+    def best(self, seconds: float, among: Mapping[str, dict[str, Any]]) -> dict[str, Tried]:
+        """What each of some settings reaches in that time, the best first."""
+        found = {name: self.tried(name, table, seconds) for name, table in among.items()}
+        return dict(sorted(found.items(), key=lambda item: -item[1].score))
+
+    def tried(self, name: str, table: dict[str, Any], seconds: float) -> Tried:
+        """What settings reach in that much processor time."""
+        settings = {part: values for part, values in table.items() if part not in ("name", "data")}
+        said = json.dumps([settings, seconds, self.parts.metric], sort_keys=True)
+        key = hashlib.sha256(said.encode()).hexdigest()[:16]
+        kept = json.loads(self.kept.read_text(encoding="utf-8")) if self.kept.exists() else {}
+        if key not in kept:
+            made = self._train(table, seconds)
+            kept[key] = {"name": name, "score": made.score, "seconds": made.seconds, "steps": made.steps}
+            self.kept.write_text(json.dumps(kept, indent=1), encoding="utf-8")
+            print(f"{self.name}: {name}, {made.seconds:.0f} s: {self.parts.metric} {made.score:.2f}", flush=True)
+        return Tried(*(kept[key][field] for field in ("score", "seconds", "steps")))
+
+    def _made(self, model: str, subwords: str) -> dict[str, Any]:
+        parts = MODELS[model]
+        joint = parts["model"]["name"] == "transformer"
+        return {
+            "name": "grid",
+            "task": "translate",
+            "data": {part: [f"{part}.source", f"{part}.target"] for part in ("train", "dev")},
+            "subwords": SUBWORDS[subwords] | {"sharing": "joint" if joint else "separate"},
+            "batches": {"tokens": 1_024},
+            "model": parts["model"],
+            "training": {
+                "metric": self.parts.metric,
+                "average": 3,
+                "optimizer": parts["optimizer"],
+                "schedule": {"name": "cosine", "warmup": 100},
+            },
+            "decoding": {"name": "beam", "size": 5, "patience": 10.0 if subwords == "characters" else 1.0},
+        }
+
+    def _train(self, table: dict[str, Any], seconds: float) -> Tried:
+        """Prepare, see how long a step takes, train for as many as fit, and score the test set."""
+        place = self.folder / "run"
+        shutil.rmtree(place, ignore_errors=True)
+        place.mkdir()
+        began = time.process_time()
+        run = run_of(table, "run")
+        a_step = step_time(Started(run, run.task.prepare(place, self.folder)))
+        fit = int(0.85 * (seconds - time.process_time() + began) / a_step)
+        steps = max(VALIDATIONS, min(fit, table["training"].get("steps", fit)))
+        training = dict(table["training"]) | {
+            "steps": steps,
+            "validate_every": steps // VALIDATIONS,
+            "checkpoint_every": steps,
+            "lanes": 1,
+        }
+        training["schedule"] = training["schedule"] | {"warmup": min(training["schedule"]["warmup"], steps // 8)}
+        train_run(run_of(table | {"training": training}, "run"), place, self.folder, Progress())
+        spent = time.process_time() - began
+        score = self._score(place)
+        shutil.rmtree(place)
+        return Tried(score, spent, steps)
+
+    def _score(self, place: Path) -> float:
+        sources, references = (list(side) for side in zip(*self.parts.test, strict=True))
+        outputs = [one.text for one in load(place).translate(sources)]
+        if self.parts.metric == "exact":
+            return exact_match(outputs, references)
+        measure = {"bleu": "BLEU", "chrf": "chrF"}[self.parts.metric]
+        tokenize = bleu_tokenizer(None, references)
+        return corpus_scores(outputs, references, measures=(measure,), tokenize=tokenize)[0].value
+
+
+def step_time(started: Started) -> float:
+    """The processor time of a training step, from a few of them spread over an epoch."""
+    model, task = started.model().train(), started.run.task
+    optimizers = started.run.training.optimizer.build(model)
+    set_rate(optimizers, 1e-9)
+    items: list[Item] = [item for _, item in islice(started.prepared.train.walk(), 12)]
+    began = 0.0
+    for at, item in enumerate(items):
+        if at == 2:  # the first ones also fill caches
+            began = time.process_time()
+        loss = task.loss(model, item)
+        (loss.total / loss.count).backward()
+        take_step(optimizers)
+    return (time.process_time() - began) / (len(items) - 2)
+
+
+def main() -> None:
+    """Print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--budget", type=float, default=60.0, help="seconds of processor time for a training")
+    parser.add_argument("--corpora", nargs="*", choices=list(CORPORA), default=list(CORPORA), metavar="NAME")
+    parser.add_argument("--grid", action="store_true", help="only the grid, without a table")
+    parser.add_argument("--work", type=Path, default=WORK / "advice", help="where trainings are kept")
+    parser.add_argument("--json", help="also write the figures to this file")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    if options.grid:
+        for name in options.corpora:
+            finalists(Bench(name, options.work, options.budget))
+        return
+    rows = [row_of(Bench(name, options.work, options.budget)) for name in options.corpora]
+    title = f"Advised settings beside the best of a grid, {options.budget:g} s of one thread each"
+    print_table(title, rows)
+    write_json(options.json, {title: rows})
+
+
+def finalists(bench: Bench) -> dict[str, Tried]:
+    """The best of the grid, the very best first."""
+    grid = bench.grid()
+    quick = bench.best(bench.budget / 3, grid)
+    return bench.best(bench.budget, {name: grid[name] for name in list(quick)[:2]})
+
+
+def row_of(bench: Bench) -> dict[str, str]:
+    """What the advised settings reach, and the best of the grid."""
+    table = bench.advice()
+    winner, best = next(iter(finalists(bench).items()))
+    ours = bench.tried(ADVISED, table, bench.budget)
+    kind = {"character": "characters", "word": "words"}.get(
+        table["subwords"]["kind"], f"{table['subwords']['size']:,} subwords"
+    )
+    return {
+        "corpus": bench.name,
+        "pairs": f"{len(bench.parts.train):,}",
+        "advised": f"{table['model']['name']}, {kind}",
+        "metric": bench.parts.metric,
+        "its score": f"{ours.score:.1f}",
+        "best of the grid": f"{best.score:.1f} ({winner})",
+        "advised / best": f"{ours.score / best.score:.2f}" if best.score else "–",
+    }
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,156 @@
+"""Settings that suit a text: model, tokenizer, batches and training, by its kind and size, each with a reason.
+
+The numbers are smooth in the number of lines, so that a corpus a little larger gets settings a little different. They
+were found by training: `benchmarks/advice.py`, and `recipes/README.md` for the optimizers.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from regard.data.statistics import TextStatistics
+from regard.tasks.text_kinds import Kind, kind_of
+
+_PIECES = 1.35
+"""subwords of a mean word"""
+_TINY, _MIDDLE, _SMALL = 150_000, 1_000_000, 3_000_000
+"""lines below which a Transformer of that size has enough weights"""
+_OWN_SCRIPTS = 0.3
+"""the share of common characters below which two languages gain nothing from one vocabulary"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TextAdvice:
+    """Settings for a run, and the reasons."""
+
+    model: str
+    preset: str
+    sizes: Mapping[str, float | str] = field(default_factory=dict)
+    """settings of the model that differ from the preset's"""
+    subwords: str
+    size: int
+    sharing: str
+    tokens: int
+    """of a batch"""
+    steps: int
+    warmup: int
+    optimizer: str
+    rate: float
+    validate_every: int
+    metric: str
+    """the validation metric, where there is something to validate on"""
+    reasons: tuple[str, ...]
+
+
+def advise(text: TextStatistics, model: str | None = None, preset: str | None = None) -> TextAdvice:
+    """The settings for a text; a model or preset that is asked for is taken, and the rest is made to fit it."""
+    if len(text.sides) == 1:
+        return _language_model(text, model, preset)
+    kind, reason = kind_of(text)
+    named = model or ("transformer" if kind == "sentences" else "seq2seq")
+    sized = preset or _preset(named, kind, text.lines)
+    subwords, size = _subwords(kind, text)
+    joint = kind == "sentences" and text.shared >= _OWN_SCRIPTS
+    quick = (named, sized) == ("transformer", "tiny")
+    optimizer, rate = ("muon", 8e-3) if quick else ("adam", 2e-3 if named == "seq2seq" else 1e-3)
+    epoch = text.lines * {
+        "sentences": text.target.words * _PIECES, "commands": text.target.words, "spelling": text.target.characters
+    }[kind]  # fmt: skip
+    tokens = 1024 if epoch < 100_000 else 2048 if text.lines < _TINY else 4096
+    steps = _steps(kind, text.lines, epoch / tokens)
+    return TextAdvice(
+        model=named,
+        preset=sized,
+        sizes=_sizes(named, sized, text.lines, joint),
+        subwords=subwords,
+        size=size,
+        sharing="joint" if joint else "separate",
+        tokens=tokens,
+        steps=steps,
+        warmup=_between(50, steps // 12, 4_000),
+        optimizer=optimizer,
+        rate=round(rate * min(1.0, math.sqrt(tokens / 2048)), 4),
+        validate_every=_between(50, steps // 25, 2_000),
+        metric="exact" if kind != "sentences" else "bleu" if text.lines >= 5_000 else "chrf",
+        reasons=(reason, *_reasons(text, kind, named, model is not None, _pieces(subwords, size))),
+    )
+
+
+def _language_model(text: TextStatistics, model: str | None, preset: str | None) -> TextAdvice:
+    """A language model for one side of text."""
+    named = model or "gpt"
+    sized = preset or {"seq2seq": "small"}.get(named, "tiny")
+    size, tokens = _vocabulary(text), 2048
+    steps = _between(1_000, round(25 * text.lines * text.source.words * _PIECES / tokens), 100_000)
+    chosen = f"a {named}, as you ask for" if model else "a language model"
+    return TextAdvice(
+        model=named,
+        preset=sized,
+        subwords="bpe",
+        size=size,
+        sharing="joint",
+        tokens=tokens,
+        steps=steps,
+        warmup=_between(50, steps // 12, 4_000),
+        optimizer="adam",
+        rate=2e-3 if named == "seq2seq" else 1e-3,
+        validate_every=_between(50, steps // 25, 2_000),
+        metric="loss",
+        reasons=(f"one side of text: {chosen}", f"{text.lines:,} lines: {_pieces('bpe', size)}"),
+    )
+
+
+def _preset(model: str, kind: Kind, lines: int) -> str:
+    if model == "seq2seq":
+        return "small" if kind == "sentences" else "dates"
+    return "tiny" if model != "transformer" or lines < _MIDDLE else "small" if lines < _SMALL else "base"
+
+
+def _sizes(model: str, preset: str, lines: int, joint: bool) -> dict[str, float | str]:
+    """A shallow decoder trains fastest; the less text, the more dropout, or it is learned by heart."""
+    sizes: dict[str, float | str] = {} if joint or model != "transformer" else {"tie": "target"}
+    if (model, preset) != ("transformer", "tiny"):
+        return sizes
+    wide: dict[str, float | str] = {"width": 256, "feedforward": 1024} if lines >= _TINY else {}
+    dropout = min(0.3, max(0.1, 0.3 - 0.15 * math.log10(lines / 3_000)))
+    return {"decoder_layers": 2, **wide, "dropout": round(dropout, 2), **sizes}
+
+
+def _subwords(kind: Kind, text: TextStatistics) -> tuple[str, int]:
+    """The tokenizer and the size of its vocabulary."""
+    if kind == "spelling":
+        return "character", 2_000
+    return ("word", 2_000) if kind == "commands" else ("bpe", _vocabulary(text))
+
+
+def _vocabulary(text: TextStatistics) -> int:
+    """30 √lines, but twice as many as there are letters, so that in Chinese, too, some are words."""
+    letters = max(side.alphabet for side in text.sides)
+    wanted = _between(300, max(round(30 * math.sqrt(text.lines)), 2 * letters + 100), 32_000)
+    unit = 10 ** (len(str(wanted)) - 2)
+    return round(wanted / unit) * unit
+
+
+def _steps(kind: Kind, lines: int, batches: float) -> int:
+    """Less text is read more often: some 18 times at 30,000 lines, 50 at 3,000, 8 at millions."""
+    epochs = max(8.0, min(150.0, 18 * (30_000 / lines) ** 0.45))
+    if kind == "sentences":
+        return _between(300, round(epochs * batches), 100_000)
+    return _between(1_500, round(epochs * batches), 20_000)
+
+
+def _reasons(text: TextStatistics, kind: Kind, model: str, asked: bool, pieces: str) -> list[str]:
+    size = "" if text.lines < _TINY else "larger "
+    chosen = {"transformer": f"a {size}Transformer", "seq2seq": "a recurrent network with attention"}.get(model, model)
+    wish = ", as you ask for" if asked else ""
+    own = kind == "sentences" and text.shared < _OWN_SCRIPTS
+    each = f" for each side, since they share {text.shared:.0%} of their characters" if own else ""
+    return [f"{text.lines:,} pairs: {chosen}{wish}, {pieces}{each}"]
+
+
+def _pieces(subwords: str, size: int) -> str:
+    return {"character": "characters", "word": "whole words"}.get(subwords, f"{size:,} subwords")
+
+
+def _between(low: int, value: int, high: int) -> int:
+    return max(low, min(value, high))
