@@ -1,4 +1,4 @@
-# make demo | test | lint | docs | bench | clean; the first run makes .venv and installs everything into it.
+# make demo | test | lint | settings | docs | bench | clean; the first run makes .venv and installs everything into it.
 
 PYTHON ?= python3
 VENV := .venv
@@ -7,15 +7,16 @@ INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -qq -c const
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint docs bench clean
+.PHONY: help demo test lint settings docs bench clean
 
 help:
-	@echo "make demo    train a translator of dates in two minutes, and look inside"
-	@echo "make test    run all tests; TESTS=tests/laws runs some"
-	@echo "make lint    check style and types"
-	@echo "make docs    build the documentation site into build/site"
-	@echo "make bench   measure it beside its peers"
-	@echo "make clean   remove everything that make has made"
+	@echo "make demo      train a translator of dates in two minutes, and look inside"
+	@echo "make test      run all tests; TESTS=tests/laws runs some"
+	@echo "make lint      check style and types"
+	@echo "make settings  write docs/settings.md, the reference of all settings"
+	@echo "make docs      build the documentation site into build/site"
+	@echo "make bench     measure it beside its peers"
+	@echo "make clean     remove everything that make has made"
 
 demo: $(VENV)/.dev
 	$(BIN)/regard demo
@@ -28,7 +29,10 @@ lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-docs: $(VENV)/.docs
+settings: $(VENV)/.dev
+	$(BIN)/regard settings --markdown > docs/settings.md
+
+docs: $(VENV)/.docs settings
 	$(BIN)/python -m sphinx -q -E -a -W --keep-going -c docs -d build/doctrees . build/site
 	@echo "The site begins at build/site/index.html"
 

@@ -54,7 +54,7 @@ html_math_renderer = "mathml"
 CONTENTS = {
     "Use": "docs/translate recipes/README docs/align docs/inspect docs/markup docs/serve docs/export",
     "Understand": "docs/tour docs/architecture docs/formulas docs/measured",
-    "Look up": "docs/api/index",
+    "Look up": "docs/settings docs/api/index",
     "Take part": "CONTRIBUTING CHANGELOG SECURITY",
 }
 

@@ -6,6 +6,8 @@ must find nothing, and on small made-up trees, where it must find the fault that
 
 import ast
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
@@ -357,6 +359,16 @@ def label(value: object) -> str | None:
 def test_the_rule_holds(rule: Rule) -> None:
     complaints = rule(ROOT)
     assert not complaints, f"{rule.__doc__}\n" + "\n".join(complaints)
+
+
+def test_the_page_of_settings_is_current() -> None:
+    """docs/settings.md is what `regard settings --markdown` prints; every setting in it has a meaning."""
+    command = [sys.executable, "-m", "regard", "settings", "--markdown"]
+    made = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    silent = [line for line in made.splitlines() if re.search(r"^\| `[^|]*\| [^|]*\|  \(", line)]
+    assert not silent, "a text below the field has to say what it means:\n" + "\n".join(silent)
+    kept = (ROOT / "docs" / "settings.md").read_text(encoding="utf-8")
+    assert kept == made, "docs/settings.md is old; `python -m regard settings --markdown > docs/settings.md` writes it"
 
 
 # The rules themselves, tried on made-up trees

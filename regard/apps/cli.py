@@ -27,6 +27,7 @@ COMMANDS = {
     "demo": ("regard.apps.commands.demo", "Train a translator of written dates, and look inside."),
     "init": ("regard.apps.commands.init", "Look at data files and write the settings of a run."),
     "doctor": ("regard.apps.commands.doctor", "Check the data of a run, and predict its time and memory."),
+    "settings": ("regard.apps.commands.settings", "List the settings of a run file, with meanings and examples."),
     "train": ("regard.apps.commands.train", "Train a model, or resume its training."),
     "translate": ("regard.apps.commands.translate", "Translate lines from standard input."),
     "generate": ("regard.apps.commands.generate", "Continue texts with a language model."),

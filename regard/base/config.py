@@ -64,8 +64,8 @@ def from_dict(table: Mapping[str, Any], kind: type[Settings], where: str = "") -
         if name not in fields:
             raise ConfigError(unknown(where or "settings", name, fields, "settings here"))
     for name, field in fields.items():
-        if name not in table and not _has_default(field):
-            raise ConfigError(f"{_join(where, name)}: missing; it must be {_describe(hints[name])}")
+        if name not in table and not has_default(field):
+            raise ConfigError(f"{_join(where, name)}: missing; it must be {in_words(hints[name])}")
     values = {name: convert(value, hints[name], _join(where, name)) for name, value in table.items()}
     try:
         return kind(**values)
@@ -130,7 +130,7 @@ def _convert_leaf(value: Any, hint: Any, where: str) -> Any:
     try:
         return msgspec.convert(value, hint, dec_hook=_decode)
     except (msgspec.ValidationError, TypeError) as error:
-        raise _mistyped(value, _describe(hint), where) from error
+        raise _mistyped(value, in_words(hint), where) from error
 
 
 def _decode(kind: type, value: Any) -> Any:
@@ -155,7 +155,7 @@ def _convert_union(value: Any, options: tuple[Any, ...], hint: Any, where: str) 
             return convert(value, option, where)
         except ConfigError:
             continue
-    raise _mistyped(value, _describe(hint), where)
+    raise _mistyped(value, in_words(hint), where)
 
 
 def _convert_literal(value: Any, options: tuple[Any, ...], where: str) -> Any:
@@ -215,7 +215,8 @@ def _located(message: str, where: str) -> str:
     return f"{where}: {message}" if where else message
 
 
-def _has_default(field: "dataclasses.Field[Any]") -> bool:
+def has_default(field: "dataclasses.Field[Any]") -> bool:
+    """Whether a setting may be left out."""
     return field.default is not dataclasses.MISSING or field.default_factory is not dataclasses.MISSING
 
 
@@ -230,15 +231,16 @@ def _mistyped(value: Any, wanted: str, where: str) -> ConfigError:
 _WORDS = {int: "a whole number", float: "a number", str: "a text", bool: "true or false", Path: "a path"}
 
 
-def _describe(hint: Any) -> str:
+def in_words(hint: Any) -> str:
+    """What a value of this type is, in words: `a whole number`, `one of the masks`."""
     origin, options = typing.get_origin(hint), typing.get_args(hint)
     if origin is Annotated:
         named = [f"one of the {extra.kind}" for extra in options[1:] if isinstance(extra, Choice)]
-        return named[0] if named else _describe(options[0])
+        return named[0] if named else in_words(options[0])
     if origin is Literal:
         return "one of " + ", ".join(map(str, options))
     if origin in (Union, types.UnionType):
-        return " or ".join('"none"' if option is type(None) else _describe(option) for option in options)
+        return " or ".join('"none"' if option is type(None) else in_words(option) for option in options)
     if origin in (list, tuple, Sequence):
         return "a list"
     if origin in (dict, Mapping) or hint in (dict, Mapping) or dataclasses.is_dataclass(hint):

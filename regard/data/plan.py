@@ -53,7 +53,7 @@ class BatchSettings:
     pool: int = 100_000
     """how many pairs are sorted by length at a time: more means less padding, fewer means more random batches"""
     seed: int = 1
-    """of the order of the data"""
+    """the seed of the order of the data"""
 
     def __post_init__(self) -> None:
         check_one_of("batches", get_args(Counted), counted=self.counted)

@@ -62,7 +62,7 @@ class Layered(Design):
     normalizer: Annotated[Any, NORMALIZERS] = "softmax"
     """turns the scores of a query into attention weights"""
     positions: Annotated[Any, POSITIONS] = "sinusoidal"
-    """None: no position embedding; the model knows the order only through the causal mask"""
+    """position embeddings, or biases by distance; none: the model knows the order only through the causal mask"""
     feed: Annotated[Any, FEEDS] = "plain"
     """the feed-forward layer; settings that it leaves open come from the next two and from `feedforward_dropout`"""
     feedforward: int | None = None

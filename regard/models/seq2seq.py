@@ -55,7 +55,7 @@ class Seq2seq(Design):
     directions: Directions = "both"
     """whether the encoder is bidirectional"""
     attention: SingleHead | None = field(default_factory=SingleHead)
-    """None: the decoder gets only the encoder's last state"""
+    """attention over the encoder's states; none: the decoder gets only the last of them"""
     query: Query = "current"
     """whether the decoder attends with its state before or after the step"""
     context: Context = "output"

@@ -40,7 +40,7 @@ class DataSettings:
     target: str | None = None
     """the code of the target language, such as de"""
     format: Format | None = None
-    """by default told by the file's suffix"""
+    """the format of the files; by default told by the suffix"""
     keys: tuple[str, ...] = ("source", "target")
     """the names of the sides in JSON lines"""
 

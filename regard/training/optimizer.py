@@ -26,7 +26,7 @@ class Optimizer(ABC):
     epsilon: float = 1e-9
     """is added to the root mean square, so that it is never divided by 0"""
     weight_decay: float = 0.0
-    """applies to matrices; biases and norms do not decay"""
+    """weight decay, which applies to matrices; biases and norms do not decay"""
 
     def __post_init__(self) -> None:
         check_at_least("optimizer", 0, weight_decay=self.weight_decay, epsilon=self.epsilon)

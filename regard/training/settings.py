@@ -20,7 +20,7 @@ class TrainingSettings:
     """
 
     seed: int = 1
-    """of initial weights, dropout and the order of the data: equal seeds give equal weights, bit for bit"""
+    """the seed of initial weights, dropout and the order of the data: equal seeds give equal weights, bit for bit"""
     steps: int | None = 100_000
     """the most training steps; none: no such limit"""
     epochs: int | None = None

@@ -24,7 +24,7 @@ class Tiles(Mask):
     shift: int | tuple[int, int] = 0
     """by how much the tiles are moved, in a line or in rows and columns (shifted windows)"""
     columns: int | None = None
-    """the width of the grid; None: a line"""
+    """the width of the grid; by default there is none, but a line"""
 
     def __post_init__(self) -> None:
         if self.columns is None and isinstance(self.size, tuple):

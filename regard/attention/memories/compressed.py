@@ -21,7 +21,9 @@ class Compressed(MixedMemory):
     """Compresses up to `length` keys and values into `slots` learned combinations."""
 
     slots: int
+    """the number of learned combinations that are kept"""
     length: int = 1024
+    """the longest text that can be compressed"""
 
     def __post_init__(self) -> None:
         check_at_least("compressed", 1, slots=self.slots, length=self.length)

@@ -22,6 +22,7 @@ class Latent(MixedMemory):
     """`slots` keys and values that learned queries read from all that was written, whatever its length."""
 
     slots: int
+    """the number of learned queries that read what was written"""
 
     def __post_init__(self) -> None:
         check_at_least("latent", 1, slots=self.slots)

@@ -22,6 +22,7 @@ class Rolling(PairMemory):
     """A query sees the last `size` keys and values, its own included; older ones are dropped."""
 
     size: int
+    """how many of the last keys and values are kept"""
     length: int = 0
     key: Tensor | None = None
     value: Tensor | None = None

@@ -29,7 +29,7 @@ class Kernel(Score):
     draws: int = 256
     """random directions of the exponential features"""
     seed: int = 0
-    """of the random directions"""
+    """the seed of the random directions"""
     factored = True
     positive = True
 

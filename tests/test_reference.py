@@ -1,0 +1,123 @@
+"""The reference of all settings: complete, and each example is one that is accepted."""
+
+import tomllib
+from typing import Any
+
+import pytest
+
+from regard.base.catalog import Catalog
+from regard.base.errors import UsageError
+from regard.reference import Setting, SettingsTable, find, settings_tables, text_of
+from regard.tasks.run import run_of
+from regard.tasks.task import TASKS
+from tests.test_public import CATALOGS, regard
+
+PARTS: dict[str, Catalog] = {getattr(regard, name).kind: getattr(regard, name) for name in CATALOGS}
+ALL = [(section, one) for section in settings_tables() for one in section.settings]
+
+
+def named(value: object) -> str | None:
+    return value.path if isinstance(value, SettingsTable | Setting) else None
+
+
+@pytest.mark.parametrize(("section", "one"), ALL, ids=named)
+def test_every_setting_has_a_meaning(section: SettingsTable, one: Setting) -> None:
+    assert one.meaning, f"{section.path}: write a text below the field '{one.name}' that says what it means"
+    assert one.kind
+    assert not one.meaning.endswith(".") or ". " in one.meaning
+
+
+def merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+    both = dict(first)
+    for key, value in second.items():
+        inner = both.get(key)
+        both[key] = merged(inner, value) if isinstance(inner, dict) and isinstance(value, dict) else value
+    return both
+
+
+def around(section: SettingsTable, one: Setting) -> dict[str, Any]:
+    """A run file in which the section's settings may stand."""
+    head, _, member = section.path.partition(".")
+    language = "language" in section.tasks or member.startswith(("gpt", "rnn_lm"))
+    task = next(iter(section.tasks), "language" if language else "translate")
+    model = member.partition(".")[0] if head == "model" and member else ("gpt" if language else "transformer")
+    table: dict[str, Any] = {
+        "task": task,
+        "data": {"train": ["a", "b"][: 1 if language else 2]},
+        "model": {"name": model},
+    }
+    if head == "decoding" and member:
+        table["decoding"] = {"name": member, **({"size": 5} if member == "beam" else {})}
+    if section.path.startswith("training."):
+        choice, _, name = member.partition(".")
+        table["training"] = {choice: {"name": name} if name else {}}
+        if choice == "guide" and one.name != "links":
+            table["training"] = {"guide": {"links": "eflomal"}}
+    return table
+
+
+@pytest.mark.parametrize(("section", "one"), ALL, ids=named)
+def test_every_example_is_accepted(section: SettingsTable, one: Setting) -> None:
+    if one.example.startswith("in Python: "):
+        return
+    catalog = PARTS.get(section.path.partition(".")[0])
+    if catalog is not None and " = " not in one.example:
+        assert type(catalog.make(one.example)) is catalog.get(section.path.partition(".")[2])
+        return
+    example = tomllib.loads(one.example)
+    if section.path == "run":
+        example = merged({"data": {"train": ["a", "b"]}, "model": {"name": "transformer"}}, example)
+        example = merged({"task": "language"}, example) if example["model"]["name"] == "gpt" else example
+        assert run_of(example, "run")
+        return
+    assert run_of(merged(around(section, one), example), "run")
+
+
+def test_every_default_is_what_a_run_has(tmp_path: object) -> None:
+    run = run_of(
+        {"task": "translate", "data": {"train": ["a", "b"]}, "model": {"name": "transformer"}}, "run"
+    ).to_dict()
+    for one in (one for path in ("batches", "model.transformer", "training.loss") for one in find(path)[0].settings):
+        value: Any = run
+        for word in one.path.split("."):
+            value = value[word]
+        written = tomllib.loads(f"value = {one.default}")["value"]
+        value = value["name"] if isinstance(value, dict) else value
+        assert (None if written == "none" and value is None else written) == value, one.path
+
+
+def test_a_section_brings_what_is_below_it() -> None:
+    assert [section.path for section in find("training.optimizer")][:2] == [
+        "training.optimizer",
+        "training.optimizer.adam",
+    ]
+    (gpt,) = find("model.gpt")
+    assert gpt.presets == ("tiny", "small")
+    assert find("streams")[0].tasks == ("language",)
+    assert find("data")[0].tasks == ()
+
+
+def test_a_single_setting_is_found_by_its_path_in_a_run_file_or_in_the_reference() -> None:
+    (patience,) = find("training.patience")
+    assert [one.path for one in patience.settings] == ["training.patience"]
+    assert {section.path for section in find("model.width")} >= {"model.transformer", "model.gpt"}
+    one, other = find("model.seq2seq.attention.score")
+    assert one.settings[0].see == other.path == "scores"
+    with pytest.raises(
+        UsageError, match=r"settings: unknown 'model.transformr' \(did you mean 'model.transformer'\?\)"
+    ):
+        find("model.transformr")
+
+
+def test_each_member_of_each_catalog_has_a_section() -> None:
+    paths = {section.path for section in settings_tables()}
+    for kind in ("masks", "memories", "positions", "scores", "normalizers", "feeds", "mixers"):
+        assert {f"{kind}.{name}" for name in PARTS[kind]} <= paths
+    assert {f"model.{name}" for name in PARTS["models"]} <= paths
+    assert {section.path for section in settings_tables() if section.tasks} >= {"batches", "streams"}
+    assert len(TASKS.names) > 1
+
+
+def test_it_is_plain_json() -> None:
+    (found,) = text_of(find("training.clip"))
+    assert found["settings"][0]["default"] == "1.0"
