@@ -14,7 +14,8 @@ from regard.alignment.word_weights import Weights, make_pairs, word_weights
 from regard.attention.record import attention_layers
 from regard.base.errors import UsageError, check_one_of
 from regard.data.links import Link, Links
-from regard.decoding.translator import Pair, Translator
+from regard.decoding.translation import Pair
+from regard.decoding.translator import Translator
 
 
 class Aligner:

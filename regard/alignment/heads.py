@@ -21,7 +21,8 @@ from regard.alignment.word_weights import Grain, Weights, linked, make_pairs, wo
 from regard.base.errors import UsageError
 from regard.data.links import Gold, LinkPoint
 from regard.data.subwords.tokenizer import words
-from regard.decoding.translator import Pair, Translator
+from regard.decoding.translation import Pair
+from regard.decoding.translator import Translator
 from regard.models.writer import Writer
 
 GOLD, BOTH_WAYS, WORDS = "gold links", "agreement of both directions", "agreement with words that occur together"

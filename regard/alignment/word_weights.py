@@ -18,7 +18,8 @@ from regard.data.subwords.tokenizer import EOS, Subwords, words
 from regard.data.subwords.word_numbers import word_numbers
 from regard.decoding.batching import in_batches
 from regard.decoding.scorer import evaluating
-from regard.decoding.translator import Pair, Translator
+from regard.decoding.translation import Pair
+from regard.decoding.translator import Translator
 from regard.models.writer import Writer
 
 Weights = NDArray[np.float32]

@@ -86,39 +86,66 @@ class Markup(StrEnum):
 
     html = "html"
     placeholders = "placeholders"
+    none = "none"
 
 
 MarkupOption = Annotated[
     Markup | None,
     typer.Option(
-        "--markup", help="Keep the tags of an HTML document, or placeholders such as {name}, %s, URLs in lines."
+        "--markup",
+        help="html: keep the tags of an HTML document; none: translate placeholders such as {name}, %s and URLs like "
+        "words, which are kept otherwise.",
     ),
 ]
 KeepOption = Annotated[
     str | None,
-    typer.Option("--keep", help="With --markup, the kinds to keep, by default url,email,braces,percent; also number."),
+    typer.Option("--keep", help="The kinds of placeholders to keep, by default url,email,braces,percent; also number."),
+]
+SplitOption = Annotated[
+    str | None,
+    typer.Option(
+        "--split", help="Translate each sentence by itself, or whole lines; by default as the model was trained."
+    ),
 ]
 _Translate = Callable[[list[str]], Sequence[Any]]
 
 
-def keeping(markup: Markup | None, keep: str | None, translate: _Translate, **others: Any) -> _Translate:
-    """Wrap a translate function so that markup is kept; with HTML each text is a document. `others` do not combine."""
+def checked_split(split: str | None) -> Any:
+    """The value of --split."""
+    from regard.base.errors import check_one_of
+    from regard.decoding.layout import SPLITS
+
+    if split is not None:
+        check_one_of("translate", SPLITS, split=split)
+    return split
+
+
+def keeper_of(markup: Markup | None, keep: str | None) -> Any:
+    """What keeps placeholders, by --markup and --keep; None if nothing does."""
     from regard.base.errors import UsageError
-    from regard.decoding.translator import Translation
-    from regard.markup.document import translate_pages, translate_texts
+    from regard.markup.document import Keeping
     from regard.markup.placeholders import ALWAYS, Kept
 
-    if markup is None:
+    if markup is Markup.none:
         if keep is not None:
-            raise UsageError("--keep: give --markup html or --markup placeholders with it")
+            raise UsageError("--keep: cannot be given with --markup none")
+        return None
+    return Keeping(Kept(ALWAYS if keep is None else tuple(kind.strip() for kind in keep.split(",") if kind.strip())))
+
+
+def keeping(markup: Markup | None, keep: str | None, translate: _Translate, **others: Any) -> _Translate:
+    """With --markup html, wrap a translate function so that each text is a document; `others` do not combine."""
+    from regard.base.errors import UsageError
+    from regard.decoding.translation import Translation
+    from regard.markup.document import translate_pages
+
+    if markup is not Markup.html:
         return translate
     for name, value in others.items():
         if value:
             raise UsageError(f"--{name.replace('_', '-')}: cannot be given with --markup {markup.value}")
-    kept = Kept(ALWAYS if keep is None else tuple(kind.strip() for kind in keep.split(",") if kind.strip()))
-    if markup is Markup.html:
-        return lambda pages: [Translation(page, 0.0, ()) for page in translate_pages(translate, pages, kept)]
-    return lambda texts: [dataclasses.replace(one, alignment=None) for one in translate_texts(translate, texts, kept)]
+    kept = keeper_of(markup, keep).kept
+    return lambda pages: [Translation(page, 0.0, ()) for page in translate_pages(translate, pages, kept)]
 
 
 GROUPS = ("--dev", "--test")

@@ -1,11 +1,16 @@
-"""The decoding settings of a model file: strategy, tokenizers, shortlist."""
+"""The decoding settings of a model file: strategy, tokenizers, shortlist, sentence splitting."""
+
+import re
 
 from regard.base.config import from_dict
 from regard.base.errors import UsageError
 from regard.data.subwords.tokenizer import SubwordPair, Subwords
+from regard.decoding.layout import SPLITS, Split
 from regard.decoding.shortlist import Shortlist
 from regard.decoding.strategy import STRATEGIES, Strategy
 from regard.runs.artifact import Artifact
+
+_DIRECTION = re.compile(r"([A-Za-z]{2,3})(?:_[A-Za-z0-9]+)?-[A-Za-z]{2,3}(?:_[A-Za-z0-9]+)?")
 
 
 def strategy_of(artifact: Artifact) -> Strategy | None:
@@ -30,3 +35,18 @@ def subwords_of(artifact: Artifact) -> SubwordPair:
     source, target = artifact.tokenizers["source"], artifact.tokenizers["target"]
     read = Subwords.from_json(source)
     return SubwordPair(read, read if source == target else Subwords.from_json(target))
+
+
+def split_of(artifact: Artifact) -> Split:
+    """What the model translates at a time; `sentence` for model files that do not say."""
+    found = artifact.extras.get("split", "sentence")
+    return next((one for one in SPLITS if one == found), "sentence")
+
+
+def source_language_of(artifact: Artifact) -> str | None:
+    """The language that the model reads: as its settings say, or its name, such as `en-de`; None if neither does."""
+    data = artifact.config.get("data") or {}
+    if data.get("source"):
+        return str(data["source"])
+    found = _DIRECTION.fullmatch(str(artifact.config.get("name", "")))
+    return found[1] if found else None

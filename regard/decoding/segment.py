@@ -1,4 +1,4 @@
-"""Segmentation of texts that are too long for a model.
+"""Segmentation of sentences that are too long for a model.
 
 A text is split into sentences; a sentence that is still too long is cut between clauses, then at spaces, and only a
 word that no part can hold is cut inside.
@@ -8,26 +8,19 @@ import re
 from collections.abc import Callable, Sequence
 
 from regard.base.errors import UsageError
+from regard.decoding.sentences import sentences
 
 Measure = Callable[[str], int]
 
 _CLOSING = r"[\"'”’»›)\]}」』）】〉》]*"
-# Ends that need no space after them; then those of other scripts that have one.
-_WIDE = "。！？｡．"
-_ENDS = ".!?…‽؟۔।॥။።։។"
-_ABBREVIATIONS = re.compile(
-    "mr|mrs|ms|dr|prof|st|sr|jr|vs|vol|fig|cf|ca|approx|gen|col|capt|sgt|bzw|nr|hr|fr|evtl|ggf|vgl|mme|mlle|sra|dra|uds?"
-)
-_SENTENCE = re.compile(rf"(?:[{_WIDE}]+{_CLOSING})\s*|(?:[{_ENDS}]+{_CLOSING})(?:\s+|$)")
 _CLAUSES = (
     re.compile(rf"[;；؛·]+{_CLOSING}\s*"),
     re.compile(rf"(?:[:,،–—]+{_CLOSING}\s+)|[，、：]+{_CLOSING}\s*"),
     re.compile(r"\s+"),
 )
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3000-\u30ff\u3400-\u9fff\uf900-\ufaff\uff00-\uffef]")
 
 
-def split_text(text: str, longest: int, measure: Measure) -> list[str]:
+def split_text(text: str, longest: int, measure: Measure, language: str | None = None) -> list[str]:
     """Split a text into parts of at most `longest` tokens, as `measure` counts them; only spaces are lost."""
     if longest < 1:
         raise UsageError(f"split: a part must be allowed at least 1 token, not {longest}")
@@ -35,40 +28,9 @@ def split_text(text: str, longest: int, measure: Measure) -> list[str]:
     if measure(text) <= longest:
         return [text] if text else []
     parts = []
-    for sentence in sentences(text):
+    for sentence in map(str.strip, sentences(text, language)):
         parts += [sentence] if measure(sentence) <= longest else _cut(sentence, longest, measure, _CLAUSES)
     return parts
-
-
-def sentences(text: str) -> list[str]:
-    """The sentences of a text. A period after an initial, an ordinal or a common abbreviation does not end one."""
-    found, start = [], 0
-    for match in _SENTENCE.finditer(text):
-        if _ends_sentence(text, start, match):
-            found.append(text[start : match.end()])
-            start = match.end()
-    found.append(text[start:])
-    return [sentence.strip() for sentence in found if sentence.strip()]
-
-
-def join(parts: Sequence[str]) -> str:
-    """Join the translations of parts, without a space between characters of scripts that use none."""
-    joined = ""
-    for part in (part.strip() for part in parts):
-        unspaced = joined and part and _UNSPACED.match(joined[-1]) and _UNSPACED.match(part[0])
-        joined += part if not joined or not part or unspaced else f" {part}"
-    return joined
-
-
-def _ends_sentence(text: str, start: int, match: re.Match[str]) -> bool:
-    if match.group().strip() != ".":
-        return True
-    if text[match.end() : match.end() + 1].islower():
-        return False
-    word = re.split(r"[\s(\[\"'„“«]", text[start : match.start()])[-1]
-    initial = len(word) == 1 and word.isalpha() and word.isupper()
-    ordinal = len(word) <= 2 and word.isdigit()
-    return not (initial or ordinal or _ABBREVIATIONS.fullmatch(word.lower()) or "." in word)
 
 
 def _cut(text: str, longest: int, measure: Measure, places: Sequence[re.Pattern[str]]) -> list[str]:

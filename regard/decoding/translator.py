@@ -2,25 +2,28 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 import torch
 
 from regard.base.errors import UsageError
-from regard.data.links import Link, Links
+from regard.data.links import Links
 from regard.data.pairs import pad
-from regard.data.subwords.tokenizer import EOS, Subwords, words
+from regard.data.subwords.tokenizer import EOS, Subwords
 from regard.decoding import segment
 from regard.decoding.batching import in_batches
 from regard.decoding.hypothesis import Hypothesis
+from regard.decoding.layout import Layout, Split, lay_out
 from regard.decoding.scorer import Scorer, evaluating, most_positions
 from regard.decoding.scoring import score_tokens
 from regard.decoding.search import search
 from regard.decoding.shortlist import Shortlist
 from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategy import Strategy, strategy_for
+from regard.decoding.translation import Candidate, Note, Pair, PlaceholderKeeper, Translation, joined, on_line
 from regard.decoding.workers import one_core
 from regard.models.writer import Writer
 
@@ -28,59 +31,13 @@ _LARGE = 20_000_000
 """models with fewer weights translate a sentence faster with one core than with several"""
 
 
-class Pair(NamedTuple):
-    """A text and its translation, for an aligner; the ids are without `</s>`."""
-
-    source: str
-    source_ids: tuple[int, ...]
-    target: str
-    target_ids: tuple[int, ...]
-
-
 PairAligner = Callable[[list[Pair]], Sequence[Links]]
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """One of the best translations: `score` is the sum of its tokens' log-probabilities, `rank` what sorts it."""
-
-    text: str
-    score: float
-    tokens: tuple[int, ...]
-    token_scores: tuple[float, ...]
-    rank: float = 0.0
-    """the score after the length penalty; for a text in parts, the sum of theirs"""
-
-
-@dataclass(frozen=True)
-class Note:
-    """A warning about a line."""
-
-    line: int
-    message: str
-
-    def __str__(self) -> str:
-        return f"line {self.line}: {self.message}"
-
-
-@dataclass(frozen=True)
-class Translation:
-    """The translation of one text."""
-
-    text: str
-    score: float
-    n_best: tuple[Candidate, ...]
-    """the best first; their texts differ"""
-    alignment: Links | None = None
-    """the word alignment, with words counted as in `words`; None unless requested"""
-    notes: tuple[Note, ...] = ()
-
-
-@dataclass(frozen=True)
 class _Part:
-    """The unit of translation: a text, or a part of one that is too long."""
+    """The unit of translation: a sentence or line, or a part of one that is too long."""
 
-    line: int
     text: str
     ids: tuple[int, ...]
     prefix: tuple[int, ...]
@@ -92,11 +49,13 @@ class Translator:
     >>> for found in load("runs/en-de").translate(["Two dogs play ."], n_best=3):
     ...     found.text, found.score, [other.text for other in found.n_best]
 
-    Texts of more than `max_source` tokens, or than the model has positions, are translated in parts. `batch_tokens` is
-    the batch size in source tokens, padding included. `aligner` computes word alignments on request; `alignment` is
-    the entry of the model file that names its attention heads for them. `workers` is how many batches are translated in
-    parallel, each with one core; by default as many as torch has threads. With a `shortlist`, only likely words are
-    scored.
+    Texts are translated sentence by sentence, or line by line if `split` says so, and white space is kept; `language`
+    is that of the source, whose rules find the ends of sentences. Sentences of more than `max_source` tokens, or than
+    the model has positions, are translated in parts. `batch_tokens` is the batch size in source tokens, padding
+    included. `aligner` computes word alignments on request; `alignment` is the entry of the model file that names its
+    attention heads for them. `workers` is how many batches are translated in parallel, each with one core; by default
+    as many as torch has threads. With a `shortlist`, only likely words are scored. With a `keeper`, placeholders
+    such as `{name}` and addresses are kept in texts without a prefix.
     """
 
     def __init__(
@@ -112,6 +71,9 @@ class Translator:
         alignment: Mapping[str, Any] | None = None,
         workers: int | None = None,
         shortlist: Shortlist | None = None,
+        language: str | None = None,
+        split: Split = "sentence",
+        keeper: PlaceholderKeeper | None = None,
     ) -> None:
         scorer = Scorer(models)
         if not scorer.reads:
@@ -125,7 +87,7 @@ class Translator:
         """how many tokens the model can read in a row, if they are limited"""
         limits = [limit for limit in (max_source, self.positions) if limit is not None]
         self.max_source, self.batch_tokens, self.aligner = min(limits, default=None), batch_tokens, aligner
-        self.alignment = alignment
+        self.alignment, self.language, self.split, self.keeper = alignment, language, split, keeper
         cores = torch.get_num_threads() if self._device.type == "cpu" else 1
         self.workers, self.shortlist = cores if workers is None else workers, shortlist
         self._small = sum(weight.numel() for model in scorer.models for weight in model.parameters()) < _LARGE
@@ -139,6 +101,7 @@ class Translator:
         prefixes: Sequence[str] | None = None,
         alignments: bool = False,
         first_line: int = 1,
+        split: Split | None = None,
     ) -> list[Translation]:
         """Translate each text; blank texts stay blank.
 
@@ -147,7 +110,7 @@ class Translator:
         `strategy` is an object (`strategies.Beam(size=8)`) or its text; `n_best` asks for so many translations of each
         text, which the result then holds as `n_best`, the best first.
         Each translation starts with its entry of `prefixes`. `first_line` is the number of the first text, for notes.
-        The n-best translations of a text in parts join the parts' best, then their second best, and so on.
+        Scores of a text in several sentences are sums, and its n-best translations those with the largest sums.
         """
         if isinstance(texts, str):
             raise UsageError("translate: give a list of texts, not one text")
@@ -155,14 +118,29 @@ class Translator:
             raise UsageError(f"translate: there are {len(texts)} texts, but {len(prefixes)} prefixes")
         if alignments and self.aligner is None:
             raise UsageError("translate: this translator has no aligner, so it cannot give alignments")
-        parts = self._parts(texts, prefixes)
-        found = self._search(parts, strategy_for(strategy, self.strategy, n_best))
-        of_line: list[list[tuple[_Part, list[Hypothesis]]]] = [[] for _ in texts]
-        for part, hypotheses in zip(parts, found, strict=True):
-            of_line[part.line].append((part, hypotheses))
-        links = self._align(of_line) if alignments else [None] * len(texts)
-        numbered = enumerate(zip(of_line, links, strict=True), start=first_line)
-        return [self._put_together(parts, own, line) for line, (parts, own) in numbered]
+        starts = [""] * len(texts) if prefixes is None else prefixes
+        search = partial(self._plainly, strategy=strategy_for(strategy, self.strategy, n_best), split=split)
+        marked = [not start and self._has_placeholders(text) for text, start in zip(texts, starts, strict=True)]
+        plain = [at for at, own in enumerate(marked) if not own]
+        done = search([texts[at] for at in plain], [starts[at] for at in plain], alignments)
+        found = dict(zip(plain, done, strict=True))
+        if self.keeper is not None and any(marked):
+            kept = self.keeper(
+                [text for text, own in zip(texts, marked, strict=True) if own],
+                partial(search, alignments=alignments),
+                partial(search, alignments=self.aligner is not None),
+                lambda text, whole: self.lay_out(text, split, whole),
+            )
+            found.update(zip((at for at, own in enumerate(marked) if own), kept, strict=True))
+        return [on_line(found[at], first_line + at) for at in range(len(texts))]
+
+    def lay_out(self, text: str, split: Split | None = None, whole: Sequence[tuple[int, int]] = ()) -> Layout:
+        """The sentences, or lines, of a text as they are translated; spans of `whole` are not split."""
+        return lay_out(text, split or self.split, self.language, whole)
+
+    def lay_out_parts(self, text: str, split: Split | None = None) -> Layout:
+        """The same, with sentences that are too long for the model cut into parts."""
+        return self.lay_out(text, split).cut(self._cut)
 
     def score(self, sources: Sequence[str], targets: Sequence[str]) -> list[tuple[float, ...]]:
         """The log-probability of each token of the targets and of their `</s>`, given the sources."""
@@ -186,18 +164,46 @@ class Translator:
         scores = score_tokens(self.models, *tensors).tolist()
         return [tuple(row[:length]) for row, length in zip(scores, target_lengths.tolist(), strict=True)]
 
-    def _parts(self, texts: Sequence[str], prefixes: Sequence[str] | None) -> list[_Part]:
-        starts = [()] * len(texts) if prefixes is None else map(tuple, self.target.encode_batch(prefixes))
-        parts = []
-        for line, (text, ids, start) in enumerate(zip(texts, self.source.encode_batch(texts), starts, strict=True)):
-            if self.max_source is None or len(ids) < self.max_source:
-                parts += [_Part(line, text, tuple(ids), start)] if ids else []
-                continue
-            cut = segment.split_text(text, self.max_source - 1, lambda piece: len(self.source.encode(piece)))
-            for piece, piece_ids in zip(cut, self.source.encode_batch(cut), strict=True):
-                parts.append(_Part(line, piece, tuple(piece_ids), start))
-                start = ()
-        return parts
+    def _has_placeholders(self, text: str) -> bool:
+        return self.keeper is not None and bool(self.keeper.finds(text))
+
+    def _plainly(
+        self,
+        texts: Sequence[str],
+        prefixes: Sequence[str] | None = None,
+        alignments: bool = False,
+        *,
+        strategy: Strategy,
+        split: Split | None,
+    ) -> list[Translation]:
+        """The translation of each text: those of its parts, put together."""
+        starts = self.target.encode_batch(prefixes) if prefixes is not None else [[] for _ in texts]
+        whole = [self.lay_out(text, split) for text in texts]
+        ids = iter(self.source.encode_batch([piece for layout in whole for piece in layout.pieces]))
+        known = {piece: tuple(next(ids)) for layout in whole for piece in layout.pieces}
+        cut = [layout.cut(partial(self._cut_known, known)) for layout in whole]
+        missing = [piece for layout in cut for piece in layout.pieces if piece not in known]
+        known |= {piece: tuple(row) for piece, row in zip(missing, self.source.encode_batch(missing), strict=True)}
+        parts = [
+            _Part(piece, known[piece], () if at else tuple(start))
+            for layout, start in zip(cut, starts, strict=True)
+            for at, piece in enumerate(layout.pieces)
+        ]
+        found = iter(self._translated(parts, self._search(parts, strategy), alignments))
+        rows = zip(whole, cut, strict=True)
+        return [self._joined(layout, own, [next(found) for _ in own.pieces], alignments) for layout, own in rows]
+
+    def _cut_known(self, known: Mapping[str, tuple[int, ...]], piece: str) -> list[str]:
+        """A piece, in parts if it is too long; none if it has no tokens, which leaves it as it is."""
+        if not known[piece]:
+            return []
+        return [piece] if self.max_source is None or len(known[piece]) < self.max_source else self._cut(piece)
+
+    def _cut(self, piece: str) -> list[str]:
+        if self.max_source is None:
+            return [piece]
+        longest = self.max_source - 1
+        return segment.split_text(piece, longest, lambda text: len(self.source.encode(text)), self.language)
 
     def _search(self, parts: list[_Part], strategy: Strategy) -> list[list[Hypothesis]]:
         def work(batch: list[_Part]) -> list[list[Hypothesis]]:
@@ -211,48 +217,35 @@ class Translator:
         with evaluating(self.models):
             return in_batches(parts, lengths, work, self.batch_tokens, workers=self.workers)
 
-    def _put_together(self, parts: list[tuple[_Part, list[Hypothesis]]], links: Links | None, line: int) -> Translation:
+    def _translated(self, parts: list[_Part], found: list[list[Hypothesis]], alignments: bool) -> list[Translation]:
+        """The translations of parts from what the search found."""
+        n_best = [[_candidate(self.target, one) for one in own] for own in found]
+        links: Sequence[Links | None] = [None] * len(parts)
+        if alignments and self.aligner is not None and parts:
+            rows = zip(parts, n_best, strict=True)
+            links = self.aligner([Pair(part.text, part.ids, best.text, best.tokens) for part, (best, *_) in rows])
+        return [
+            Translation(own[0].text, own[0].score, tuple(own), its, _unended(hypotheses[0]))
+            for own, its, hypotheses in zip(n_best, links, found, strict=True)
+        ]
+
+    def _joined(self, whole: Layout, cut: Layout, parts: list[Translation], alignments: bool) -> Translation:
         if not parts:
-            return Translation("", 0.0, (), links)
-        joined: dict[str, Candidate] = {}
-        for chosen in zip(*(hypotheses for _, hypotheses in parts), strict=False):
-            text = segment.join([self.target.decode(one.tokens) for one in chosen])
-            tokens = tuple(token for one in chosen for token in one.tokens)
-            scores = tuple(score for one in chosen for score in one.token_scores)
-            score, rank = sum(one.score for one in chosen), sum(one.rank for one in chosen)
-            joined.setdefault(text, Candidate(text, score, tokens, scores, rank))
-        n_best = tuple(joined.values())
-        notes = self._notes(line, [hypotheses[0] for _, hypotheses in parts])
-        return Translation(n_best[0].text, n_best[0].score, n_best, links, notes)
+            return Translation(cut.text, 0.0, (), () if alignments else None)
+        found = joined(cut, parts)
+        if len(cut.pieces) <= len(whole.pieces):
+            return found
+        what = "is" if len(whole.pieces) == 1 else "has a sentence that is"
+        why = f"{what} longer than the {self.max_source} tokens that the model reads"
+        note = Note(0, f"{why}; it was translated in {len(cut.pieces)} parts")
+        return replace(found, notes=(note, *found.notes))
 
-    def _notes(self, line: int, chosen: list[Hypothesis]) -> tuple[Note, ...]:
-        notes = []
-        if len(chosen) > 1:
-            why = f"is longer than the {self.max_source} tokens that the model reads"
-            notes.append(Note(line, f"{why}; it was translated in {len(chosen)} parts"))
-        notes += [
-            Note(line, f"the translation did not end within {len(one)} token{'s' * (len(one) != 1)} and was cut there")
-            for one in chosen
-            if one.cut
-        ]
-        return tuple(notes)
 
-    def _align(self, of_line: list[list[tuple[_Part, list[Hypothesis]]]]) -> list[Links]:
-        """The alignment of each text; the links of later parts are offset by the words of the earlier ones."""
-        pairs = [
-            Pair(part.text, part.ids, self.target.decode(best.tokens), best.tokens)
-            for parts in of_line
-            for part, (best, *_) in parts
-        ]
-        found = iter(zip(pairs, self.aligner(pairs) if self.aligner and pairs else (), strict=True))
-        aligned: list[Links] = []
-        for parts in of_line:
-            links: list[Link] = []
-            source_words = target_words = 0
-            for _ in parts:
-                pair, own = next(found)
-                links += [Link(source_words + one, target_words + other, sure) for one, other, sure in own]
-                source_words += len(words(pair.source))
-                target_words += len(words(pair.target))
-            aligned.append(tuple(links))
-        return aligned
+def _candidate(subwords: Subwords, found: Hypothesis) -> Candidate:
+    return Candidate(subwords.decode(found.tokens), found.score, found.tokens, found.token_scores, found.rank)
+
+
+def _unended(found: Hypothesis) -> tuple[Note, ...]:
+    """A note about a translation that the length limit ended."""
+    tokens = f"{len(found)} token{'s' * (len(found) != 1)}"
+    return (Note(0, f"the translation did not end within {tokens} and was cut there"),) if found.cut else ()

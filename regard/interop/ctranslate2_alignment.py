@@ -8,7 +8,7 @@ from regard.alignment.aligner import Aligner, links_of
 from regard.alignment.word_weights import merge
 from regard.data.links import Links
 from regard.data.subwords.word_numbers import word_numbers
-from regard.decoding.translator import Pair
+from regard.decoding.translation import Pair
 from regard.interop.ctranslate2_translator import CTranslate2Translator
 
 

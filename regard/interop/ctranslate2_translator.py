@@ -16,13 +16,15 @@ from regard.base.errors import RegardError, UsageError
 from regard.base.files import cache_folder, digest
 from regard.data.subwords.tokenizer import EOS
 from regard.decoding.hypothesis import Hypothesis
-from regard.decoding.opening import strategy_of, subwords_of
+from regard.decoding.opening import source_language_of, split_of, strategy_of, subwords_of
 from regard.decoding.strategy import Strategy
-from regard.decoding.translator import Pair, Translator
+from regard.decoding.translation import Pair
+from regard.decoding.translator import Translator
 from regard.interop.ctranslate2_export import CTRANSLATE2, SHORTLIST, export_ctranslate2, model_pieces
 from regard.interop.ctranslate2_search import Searcher, make_requests
 from regard.interop.ctranslate2_spec import library
 from regard.interop.export_folder import MANIFEST, read_manifest, read_tokenizers
+from regard.markup.document import Keeping
 from regard.models.writer import Transducer, Writer
 from regard.runs.artifact import Artifact, load_artifact
 from regard.runs.folder import model_file
@@ -67,6 +69,9 @@ class CTranslate2Translator(Translator):
             max_source=extras.get("max_source"),
             batch_tokens=batch_tokens,
             alignment=extras.get("alignment"),
+            language=source_language_of(artifact),
+            split=split_of(artifact),
+            keeper=Keeping(),
         )
         _check_shortlist(self.folder, manifest.details.get("shortlist"), wanted=shortlist)
         self._room: int = manifest.details["positions"]

@@ -7,19 +7,45 @@ are aligned with their neighbors; and in the pieces between placeholders. The fi
 taken; the pieces always have them. A text without markup is translated as it would be without this module.
 """
 
+import re
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import partial
 
-from regard.decoding.translator import Candidate, Translation
+from regard.data.word_spans import Span
+from regard.decoding.layout import Layout, lay_out
+from regard.decoding.translation import Candidate, TranslateTexts, Translation, joined
 from regard.markup.html_text import Between, Passage, passages
 from regard.markup.insertion import inserted, without_atoms
 from regard.markup.placeholders import Kept, stand_ins
 from regard.markup.rendering import Rendering, accepted, in_pieces, pieces, same_words
 from regard.markup.segments import Segment, with_placeholders
 
-TranslateTexts = Callable[[list[str]], Sequence[Translation]]
+LayOut = Callable[[str, Sequence[Span]], Layout]
 
 _DEFAULT = Kept()
+_LINE_BREAK = re.compile(r"[\r\n]")
+
+
+def _sentences(text: str, whole: Sequence[Span]) -> Layout:
+    return lay_out(text, whole=whole)
+
+
+@dataclass(frozen=True)
+class Keeping:
+    """Keeps placeholders in plain texts: what a `Translator` takes as its `keeper`."""
+
+    kept: Kept = _DEFAULT
+
+    def finds(self, text: str) -> list[Span]:
+        """The spans of the placeholders in a text."""
+        return self.kept.find(text)
+
+    def __call__(
+        self, texts: list[str], translate: TranslateTexts, repair: TranslateTexts, lay_out: LayOut
+    ) -> list[Translation]:
+        """Translations with all placeholders; see `translate_texts`."""
+        return translate_texts(translate, texts, self.kept, repair=repair, lay_out=lay_out)
 
 
 def translate_html(translate: TranslateTexts, html: str, kept: Kept = _DEFAULT) -> str:
@@ -43,7 +69,9 @@ def translate_pages(translate: TranslateTexts, pages: Sequence[str], kept: Kept 
     documents = [list(passages(page)) for page in pages]
     found = [part for document in documents for part in document if isinstance(part, Passage)]
     segments = [with_placeholders(part.items, kept) for part in found]
-    rendered = iter(_render(translate, segments, kept))
+
+    in_one_line = partial(_in_one_line, translate)
+    rendered = iter(_render(in_one_line, in_one_line, segments, kept))
     written = iter([_html(*one) for one in zip(found, segments, rendered, strict=True)])
     return [
         "".join(part.written if isinstance(part, Between) else next(written) for part in document)
@@ -51,14 +79,31 @@ def translate_pages(translate: TranslateTexts, pages: Sequence[str], kept: Kept 
     ]
 
 
-def translate_texts(translate: TranslateTexts, texts: Sequence[str], kept: Kept = _DEFAULT) -> list[Translation]:
+def translate_texts(
+    translate: TranslateTexts,
+    texts: Sequence[str],
+    kept: Kept = _DEFAULT,
+    *,
+    repair: TranslateTexts | None = None,
+    lay_out: LayOut = _sentences,
+) -> list[Translation]:
     """Plain texts translated with their placeholders kept; a text without any is translated as usual.
 
-    A text with placeholders gets only its best translation: others may have lost some.
+    Each sentence is translated, and repaired, by itself. A sentence with placeholders gets only its best translation:
+    others may have lost some. Sentences that lost some are translated again by `repair`, by default `translate`.
     """
-    segments = [with_placeholders([text], kept) for text in texts]
-    rendered = _render(translate, segments, kept)
-    return [_plain(*one) for one in zip(segments, rendered, strict=True)]
+    layouts = [lay_out(text, kept.find(text)) for text in texts]
+    segments = [with_placeholders([piece], kept) for layout in layouts for piece in layout.pieces]
+    rendered = _render(translate, repair or translate, segments, kept)
+    each = iter([_plain(*one) for one in zip(segments, rendered, strict=True)])
+    return [joined(layout, [next(each) for _ in layout.pieces]) for layout in layouts]
+
+
+def _in_one_line(translate: TranslateTexts, texts: list[str]) -> list[Translation]:
+    """Translate texts whose line breaks are mere white space, as in HTML; what the model leaves as it is keeps them."""
+    asked = [_LINE_BREAK.sub(" ", text) for text in texts]
+    rows = zip(texts, asked, translate(asked), strict=True)
+    return [replace(found, text=text) if found.text == one else found for text, one, found in rows]
 
 
 def _plain(segment: Segment, found: Rendering) -> Translation:
@@ -87,7 +132,9 @@ def _html(passage: Passage, segment: Segment, found: Rendering) -> str:
     return "".join([*pieces, passage.write(found.text[at:])])
 
 
-def _render(translate: TranslateTexts, segments: Sequence[Segment], kept: Kept) -> list[Rendering]:
+def _render(
+    translate: TranslateTexts, repair: TranslateTexts, segments: Sequence[Segment], kept: Kept
+) -> list[Rendering]:
     """Translate every segment with its atoms in it, in at most two calls."""
     asked = [segment for segment in segments if _speaks(segment)]
     answers = iter(translate([segment.read().text for segment in asked]) if asked else ())
@@ -98,7 +145,7 @@ def _render(translate: TranslateTexts, segments: Sequence[Segment], kept: Kept) 
         for segment in segments
     ]
     wanting = [segment for segment, one in zip(segments, found, strict=True) if one is None]
-    repaired = iter(_repair(translate, wanting, kept))
+    repaired = iter(_repair(repair, wanting, kept))
     return [next(repaired) if one is None else one for one in found]
 
 

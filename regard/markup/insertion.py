@@ -3,9 +3,10 @@
 from bisect import bisect_right
 from itertools import accumulate
 
-from regard.decoding.translator import Translation
+from regard.data.word_spans import Span
+from regard.decoding.translation import Translation
 from regard.markup.bonds import bond, usable_links
-from regard.markup.placeholders import Kept, Span
+from regard.markup.placeholders import Kept
 from regard.markup.projection import Placement, project
 from regard.markup.rendering import Rendering, by_word
 from regard.markup.segments import Atom, Mark, Segment, SegmentText

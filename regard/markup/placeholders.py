@@ -8,6 +8,7 @@ from functools import cached_property, lru_cache
 from itertools import islice
 
 from regard.base.errors import UsageError, unknown
+from regard.data.word_spans import Span
 
 _ADDRESS = r"[^\s<>\"\u3000-\u30ff\u3400-\u9fff\uac00-\ud7ff\uff00-\uffef]"
 _LAST = r"[^\s<>\".,;:!?()\[\]{}'*”’»\u3000-\u30ff\u3400-\u9fff\uac00-\ud7ff\uff00-\uffef]"
@@ -25,8 +26,6 @@ KINDS = {
 }
 """a pattern for each kind; where several fit, the one named first wins"""
 ALWAYS = ("url", "email", "braces", "percent")
-
-Span = tuple[int, int]
 
 
 @dataclass(frozen=True)

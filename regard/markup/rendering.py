@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 from regard.data.links import Link
 from regard.data.subwords.tokenizer import words
-from regard.decoding.translator import Translation
+from regard.data.word_spans import Span
+from regard.decoding.translation import Translation
 from regard.markup.bonds import bond, usable_links
-from regard.markup.placeholders import Kept, Span
+from regard.markup.placeholders import Kept
 from regard.markup.projection import Placement, project
 from regard.markup.segments import Segment, SegmentText
 from regard.markup.units import split_units, word_starts

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
@@ -25,11 +25,14 @@ from regard.data.plan import BatchPlan, BatchSettings
 from regard.data.store import Store, build_store
 from regard.data.subwords.resegment import Resegment
 from regard.data.subwords.tokenizer import SubwordPair
-from regard.decoding.opening import shortlist_of, strategy_of, subwords_of
+from regard.decoding.layout import Split
+from regard.decoding.opening import shortlist_of, source_language_of, split_of, strategy_of, subwords_of
 from regard.decoding.scorer import most_positions
+from regard.decoding.sentences import ended, several
 from regard.decoding.strategies.greedy import Greedy
 from regard.decoding.strategy import STRATEGIES, Strategy
 from regard.decoding.translator import Translator
+from regard.markup.document import Keeping
 from regard.metrics.bleu_tokenizer import bleu_tokenizer
 from regard.metrics.by_length import bleu_by_length, by_length
 from regard.metrics.quality import QualityScore, bleu, corpus_scores, exact_match
@@ -57,6 +60,9 @@ _DECODED = 1_000
 _LEAST_SOURCE = 128
 _RANKED = 10_000
 _AT_ONCE = 256
+_LOOKED_AT = 1_000
+_OFTEN, _HARDLY_EVER = 0.3, 0.05
+"""shares of training lines: with several sentences, and with sentence-final punctuation"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,6 +76,16 @@ class PreparedPairs(PreparedText):
     def batches(self) -> list[Batch]:
         """The dev set as batches of pairs."""
         return [item for item in self.dev if isinstance(item, Batch)]
+
+    @cached_property
+    def split(self) -> Split:
+        """What the model is to translate at a time: what its training lines are.
+
+        Lines that often hold several sentences, or that hardly ever end like a sentence, such as dates or codes, are
+        translated as they are; otherwise each sentence by itself.
+        """
+        sources, _ = self.sample(_LOOKED_AT)
+        return "line" if several(sources) >= _OFTEN or ended(sources) < _HARDLY_EVER else "sentence"
 
     def sample(self, most: int) -> tuple[list[str], list[str]]:
         """The sources and targets of at most `most` training pairs, evenly spaced."""
@@ -147,7 +163,15 @@ class Translate(Task):
         dev = prepared.dev if most is None else [kept for item in prepared.batches for kept in item.within(most)]
         found = mean_losses(model, dev, partial(_teacher_forced, CrossEntropy(smoothing=0.0)))
         pair = prepared.pair
-        translator = Translator(model, pair.source, pair.target, Greedy(), batch_tokens=4096)
+        translator = Translator(
+            model,
+            pair.source,
+            pair.target,
+            Greedy(),
+            batch_tokens=4096,
+            language=self.data.source,
+            split=prepared.split,
+        )
         outputs = [one.text for one in translator.translate([pair.source for pair in prepared.dev_pairs])]
         references = [pair.target for pair in prepared.dev_pairs]
         tokenize = bleu_tokenizer(self.data.target, references)
@@ -155,10 +179,11 @@ class Translate(Task):
         return found | {"bleu": bleu.value, "chrf": chrf.value, "exact": exact_match(outputs, references)}
 
     def extras(self, design: Design, model: Transducer, prepared: PreparedPairs) -> dict[str, Any]:
-        """The maximum source length, and the alignment heads of a guided model."""
+        """The maximum source length, what is translated at a time, and the alignment heads of a guided model."""
         guided = {} if self.guide is None else {"alignment": self.guide.alignment(model)}
         longest = [int(side.lengths.max()) for side in prepared.store.sides]
-        return {"max_source": _most_source(design, longest, self.batches.longest), **guided}
+        read = _most_source(design, longest, self.batches.longest)
+        return {"max_source": read, "split": prepared.split, **guided}
 
     def flops(self, design: Design, prepared: PreparedPairs) -> float:
         source = int(prepared.store.sides[0].lengths.sum())
@@ -204,6 +229,9 @@ class Translate(Task):
             max_source=first.extras.get("max_source"),
             alignment=first.extras.get("alignment"),
             shortlist=shortlist_of(first) if shortlist else None,
+            language=source_language_of(first),
+            split=split_of(first),
+            keeper=Keeping(),
         )
         if aligns(translator):
             translator.aligner = Aligner(translator)

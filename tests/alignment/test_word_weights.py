@@ -11,7 +11,8 @@ from regard.alignment.word_weights import make_pairs, merge, word_weights
 from regard.base.errors import UsageError
 from regard.data.subwords.learn import SubwordSettings, learn_subwords
 from regard.data.subwords.tokenizer import words
-from regard.decoding.translator import Pair, Translator
+from regard.decoding.translation import Pair
+from regard.decoding.translator import Translator
 from tests.alignment.test_cross_weights import DESIGNS, TEXTS, translator
 
 

@@ -8,7 +8,17 @@ import torch
 import typer
 from typer.testing import CliRunner
 
-from regard.apps.options import FileGroups, Markup, PrecisionOption, chosen_strategy, examples, keeping, use_threads
+from regard.apps.options import (
+    FileGroups,
+    Markup,
+    PrecisionOption,
+    checked_split,
+    chosen_strategy,
+    examples,
+    keeper_of,
+    keeping,
+    use_threads,
+)
 from regard.base import processor
 from regard.base.errors import UsageError
 from regard.decoding.strategies.beam import Beam
@@ -87,26 +97,28 @@ def test_threads_are_used_as_asked() -> None:
     assert torch.get_num_threads() == 2
 
 
-def test_markup_is_kept_in_documents_and_in_lines() -> None:
+def test_markup_is_kept_in_documents() -> None:
     (page,) = keeping(Markup.html, None, backwards)(["<p>a <b>b</b>\n{x}</p>"])
     assert page.text == "<p>{x} <b>B</b> A</p>"
-    (line,) = keeping(Markup.placeholders, None, backwards)(["a <b> {x}"])
-    assert (line.text, line.alignment) == ("{x} <B> A", None)
-    assert keeping(None, None, backwards) is backwards
+    assert keeping(None, None, backwards) is keeping(Markup.placeholders, None, backwards) is backwards
 
 
 def test_what_is_kept_can_be_said() -> None:
-    (line,) = keeping(Markup.placeholders, "braces, number", backwards)(["{x} 1a b@c.org"])
-    assert line.text == "B@C.ORG 1A {x}"
+    assert keeper_of(None, None).finds("{x} 1a b@c.org") == [(0, 3), (7, 14)]
+    assert keeper_of(Markup.placeholders, "braces, number").finds("{x} 1a b@c.org") == [(0, 3), (4, 5)]
+    assert keeper_of(Markup.none, None) is None
 
 
 def test_what_does_not_go_together_is_refused() -> None:
-    with pytest.raises(UsageError, match="--keep: give --markup"):
-        keeping(None, "url", backwards)
+    with pytest.raises(UsageError, match="--keep: cannot be given with --markup none"):
+        keeper_of(Markup.none, "url")
     with pytest.raises(UsageError, match="--n-best: cannot be given with --markup html"):
         keeping(Markup.html, None, backwards, prefix=None, n_best=True)
     with pytest.raises(UsageError, match="unknown 'tags'"):
         keeping(Markup.html, "tags", backwards)
+    with pytest.raises(UsageError, match="split"):
+        checked_split("word")
+    assert checked_split(None) is None
 
 
 def test_examples_are_kept_line_by_line() -> None:

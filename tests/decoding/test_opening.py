@@ -10,7 +10,7 @@ import torch
 from regard.base.errors import UsageError
 from regard.data.subwords.learn import SubwordSettings, learn_subwords
 from regard.data.subwords.tokenizer import Subwords
-from regard.decoding.opening import strategy_of, subwords_of
+from regard.decoding.opening import source_language_of, split_of, strategy_of, subwords_of
 from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategies.greedy import Greedy
 from regard.loading import load
@@ -68,3 +68,15 @@ def test_vocabularies_of_two_languages_stay_two(tmp_path: Path) -> None:
     )
     assert subwords_of(mixed).target.to_json() == other
     assert subwords_of(mixed).source.to_json() == artifact.tokenizers["source"]
+
+
+def test_what_is_translated_at_a_time_and_the_language_come_with_the_model(tmp_path: Path) -> None:
+    artifact = load_artifact(saved(tmp_path / "a.safetensors"))
+    assert (split_of(artifact), source_language_of(artifact)) == ("sentence", None)
+    assert split_of(artifact.with_extras(split="line")) == "line"
+    assert split_of(artifact.with_extras(split="other")) == "sentence"
+    named = load_artifact(saved(tmp_path / "b.safetensors", name="pt_BR-en"))
+    assert source_language_of(named) == "pt"
+    told = load_artifact(saved(tmp_path / "c.safetensors", name="run", data={"source": "de", "target": "en"}))
+    assert source_language_of(told) == "de"
+    assert load(tmp_path / "c.safetensors").language == "de"

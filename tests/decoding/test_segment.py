@@ -3,34 +3,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from regard.base.errors import UsageError
-from regard.decoding.segment import join, sentences, split_text
+from regard.decoding.segment import split_text
 
 
 def by_words(text: str) -> int:
     return len(text.split())
-
-
-@pytest.mark.parametrize(
-    ("text", "expected"),
-    [
-        ("One. Two! Three? Four… Five", ["One.", "Two!", "Three?", "Four…", "Five"]),
-        ('He said "go." Then he went.', ['He said "go."', "Then he went."]),
-        ("Dr. Smith met J. R. Miller on 3. Oktober. They talked.", None),
-        ("It costs 3.50 dollars, e.g. at www.example.org today. Yes.", None),
-        ("今天天气很好。我们去公园吧！好吗？", ["今天天气很好。", "我们去公园吧！", "好吗？"]),
-        ("यह पहला है। यह दूसरा है।", ["यह पहला है।", "यह दूसरा है।"]),
-        ("ما اسمك؟ اسمي علي.", ["ما اسمك؟", "اسمي علي."]),
-        ("no end at all", ["no end at all"]),
-        ("  ", []),
-    ],
-)
-def test_sentences(text: str, expected: list[str] | None) -> None:
-    if expected is None:
-        first, last = sentences(text)
-        assert last in ("They talked.", "Yes.")
-        assert f"{first} {last}" == text
-    else:
-        assert sentences(text) == expected
 
 
 def test_what_fits_stays_whole() -> None:
@@ -39,7 +16,7 @@ def test_what_fits_stays_whole() -> None:
 
 
 def test_sentences_then_clauses_then_spaces() -> None:
-    assert split_text("A b. C d e.", 3, by_words) == ["A b.", "C d e."]
+    assert split_text("A dog. C d e.", 3, by_words) == ["A dog.", "C d e."]
     assert split_text("a b c; d e f, g h", 5, by_words) == ["a b c;", "d e f, g h"]
     assert split_text("a b c, d e f", 4, by_words) == ["a b c,", "d e f"]
     assert split_text("a b c d e f", 4, by_words) == ["a b c", "d e f"]
@@ -61,15 +38,6 @@ def test_parts_fit_and_nothing_but_spaces_is_lost(text: str, longest: int) -> No
     parts = split_text(text, longest, len)
     assert all(0 < len(part) <= longest for part in parts)
     assert "".join("".join(parts).split()) == "".join(text.split())
-
-
-def test_joining_puts_spaces_only_where_they_are_written() -> None:
-    assert join(["One.", "Two."]) == "One. Two."
-    assert join(["今天。", "好。"]) == "今天。好。"
-    assert join(["今天。", "Yes."]) == "今天。 Yes."
-    assert join(["", "One.", "", "Two."]).split() == ["One.", "Two."]
-    assert join(["One.", ""]) == "One. ".strip()
-    assert join([]) == ""
 
 
 def test_a_part_of_no_tokens_is_refused() -> None:

@@ -1,13 +1,19 @@
+import re
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from regard.base.errors import UsageError
 from regard.data.links import Link, Links
 from regard.decoding.shortlist import Shortlist
 from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategies.greedy import Greedy
-from regard.decoding.translator import Pair, Translator
+from regard.decoding.translation import Pair, Translation
+from regard.decoding.translator import Translator
 from regard.models.transformer import Transformer
 from tests.data.examples import LINES, subwords
 from tests.decoding.fakes import Fake, FakeLanguage
@@ -15,14 +21,14 @@ from tests.decoding.fakes import Fake, FakeLanguage
 TEXTS = list(dict.fromkeys(LINES))
 
 
-def translator(**settings: object) -> Translator:
+def translator(**changes: object) -> Translator:
     known = subwords()
-    return Translator(Fake(len(known), end=3.0), known, known, **settings)
+    return Translator(Fake(len(known), end=3.0), known, known, **changes)
 
 
 def test_texts_are_translated_in_order_and_blank_ones_stay_blank() -> None:
     found = translator(batch_tokens=60).translate([TEXTS[0], "", TEXTS[1], "  \t", TEXTS[2]])
-    assert [bool(one.text) for one in found] == [True, False, True, False, True]
+    assert [bool(one.text.strip()) for one in found] == [True, False, True, False, True]
     assert found[1].n_best == ()
     for text, one in zip(TEXTS[:3], found[::2], strict=True):
         (alone,) = translator().translate([text])
@@ -56,7 +62,7 @@ def test_a_text_that_is_too_long_is_translated_in_parts_and_said_so() -> None:
     long = " ".join(TEXTS[:2])
     limit = max(len(subwords().encode(text)) for text in TEXTS[:2]) + 1
     model = translator(max_source=limit, strategy=Greedy())
-    short, whole = model.translate([TEXTS[0], long], first_line=41)
+    short, whole = model.translate([TEXTS[0], long], first_line=41, split="line")
     parts = model.translate(TEXTS[:2])
     assert not [note for note in short.notes if "parts" in note.message]
     assert str(whole.notes[0]) == (
@@ -64,6 +70,54 @@ def test_a_text_that_is_too_long_is_translated_in_parts_and_said_so() -> None:
     )
     assert whole.text == f"{parts[0].text} {parts[1].text}"
     assert whole.score == pytest.approx(parts[0].score + parts[1].score, abs=1e-4)
+    (sentences,) = model.translate([f"{TEXTS[2]} {long}"], split="sentence")
+    assert sentences.text == " ".join(one.text for one in model.translate([TEXTS[2], *TEXTS[:2]]))
+
+
+def test_a_sentence_that_is_too_long_is_cut_beside_others_that_are_not() -> None:
+    long = TEXTS[0].rstrip(".") + " and " + TEXTS[1]
+    limit = len(subwords().encode(long)) - 1
+    model = translator(max_source=limit, strategy=Greedy())
+    (found,) = model.translate([f"{TEXTS[2]} {long}"])
+    assert "line 1: has a sentence that is longer than" in str(found.notes[0])
+    assert found.text.startswith(model.translate([TEXTS[2]])[0].text)
+
+
+def test_sentences_are_translated_one_by_one_and_white_space_is_kept() -> None:
+    model = translator(strategy=Greedy())
+    first, second, third = (one.text for one in model.translate(TEXTS[:3]))
+    (found,) = model.translate([f" {TEXTS[0]}  {TEXTS[1]}\n\n{TEXTS[2]}\n"])
+    assert found.text == f" {first}  {second}\n\n{third}\n"
+    assert found.score == pytest.approx(sum(one.score for one in model.translate(TEXTS[:3])), abs=1e-4)
+    (whole,) = model.translate([f"{TEXTS[0]} {TEXTS[1]}"], split="line")
+    assert whole.text == translator(strategy=Greedy(), split="line").translate([f"{TEXTS[0]} {TEXTS[1]}"])[0].text
+    assert len(model.lay_out(f"{TEXTS[0]} {TEXTS[1]}").pieces) == 2
+
+
+@given(st.text(max_size=30))
+@settings(max_examples=20, deadline=None)
+def test_any_text_has_a_translation_with_its_line_breaks(text: str) -> None:
+    (found,) = translator(strategy=Greedy(max_length=3)).translate([text])
+    assert found.text.count("\n") == text.count("\n")
+
+
+def test_a_keeper_gets_texts_with_placeholders_alone() -> None:
+    calls = []
+
+    class Braces:
+        def finds(self, text: str) -> list[tuple[int, int]]:
+            return [found.span() for found in re.finditer(r"\{\w+\}", text)]
+
+        def __call__(self, texts, translate, repair, lay_out) -> list[Translation]:
+            calls.append((texts, [lay_out(text, []).pieces for text in texts]))
+            return [replace(one, text="kept") for one in translate(texts)]
+
+    model = translator(keeper=Braces())
+    found = model.translate(["A dog", "Hi {x}. Yes.", "A dog"], prefixes=["", "", "Zwei"])
+    assert calls == [(["Hi {x}. Yes."], [("Hi {x}.", "Yes.")])]
+    assert found[1].text == "kept"
+    assert found[0].text == translator().translate(["A dog"])[0].text
+    assert model.translate(["{x}"], prefixes=["Zwei"])[0].text != "kept"
 
 
 def test_a_translation_that_does_not_end_is_noted() -> None:

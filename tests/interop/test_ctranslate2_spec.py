@@ -12,7 +12,7 @@ from regard.attention.record import record
 from regard.base.errors import RegardError, UsageError
 from regard.data.pairs import pad
 from regard.data.subwords.tokenizer import EOS
-from regard.decoding.translator import Pair
+from regard.decoding.translation import Pair
 from regard.interop.ctranslate2_export import export_ctranslate2
 from regard.interop.ctranslate2_spec import LayerHeads, alignment_heads, check_expressible, check_model, library
 from regard.interop.ctranslate2_translator import CTranslate2Translator

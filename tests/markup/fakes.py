@@ -8,7 +8,7 @@ from html.parser import HTMLParser
 
 from regard.data.links import Link, Links
 from regard.data.subwords.tokenizer import words
-from regard.decoding.translator import Translation
+from regard.decoding.translation import Translation
 
 
 def answer(text: str, links: Links | None) -> Translation:

@@ -8,9 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from regard.data.links import Link
+from regard.decoding.layout import lay_out
 from regard.decoding.strategies.greedy import Greedy
-from regard.decoding.translator import Translation, Translator
-from regard.markup.document import translate_html, translate_pages, translate_text, translate_texts
+from regard.decoding.translation import Translation
+from regard.decoding.translator import Translator
+from regard.markup.document import Keeping, translate_html, translate_pages, translate_text, translate_texts
 from regard.markup.placeholders import ALWAYS, Kept
 from tests.data.examples import LINES, subwords
 from tests.decoding.fakes import Fake
@@ -195,7 +197,7 @@ def test_all_texts_are_translated_in_one_call_and_repaired_in_another() -> None:
     assert calls[0] == ["a", "b {x} c", "d {y}"]
     assert len(calls) == 2
     assert translate_pages(forgetful, ["", " ", "<br>", "<b>{x}</b>, %s"]) == ["", " ", "<br>", "<b>{x}</b>, %s"]
-    assert [one.text for one in translate_texts(forgetful, ["{x}: %s", " "])] == ["{x}: %s", ""]
+    assert [one.text for one in translate_texts(forgetful, ["{x}: %s", " "])] == ["{x}: %s", " "]
     assert len(calls) == 2
 
 
@@ -251,3 +253,34 @@ def test_a_real_search_keeps_what_must_be_kept() -> None:
         assert Tags(done).count == Tags(page).count
         assert Tags(done).broken == 0
         assert placeholders(done) == placeholders(page)
+
+
+def test_each_sentence_is_repaired_by_itself_with_its_own_function() -> None:
+    calls: list[tuple[str, list[str]]] = []
+
+    def forgetful(texts: list[str]) -> list[Translation]:
+        calls.append(("first", texts))
+        return [answer(text.replace("{x}", ""), None) for text in texts]
+
+    def careful(texts: list[str]) -> list[Translation]:
+        calls.append(("again", texts))
+        return identity(texts)
+
+    text = "One dog. Two {x} dogs.\n  Three {y} dogs. "
+    (found,) = Keeping()([text], forgetful, careful, lambda text, whole: lay_out(text, whole=whole))
+    assert found.text == text
+    assert calls[0] == ("first", ["One dog.", "Two {x} dogs.", "Three {y} dogs."])
+    assert [name for name, _ in calls] == ["first", "again"]
+    assert all("Three" not in one for one in calls[1][1])
+    assert Keeping(Kept(("braces",))).finds("{x} a@b.org") == [(0, 3)]
+
+
+def test_line_breaks_in_html_end_no_sentence() -> None:
+    asked: list[str] = []
+
+    def noting(texts: list[str]) -> list[Translation]:
+        asked.extend(texts)
+        return backwards(texts)
+
+    assert translate_html(noting, "<p>a\n b</p>") == "<p>B A</p>"
+    assert asked == ["a  b"]

@@ -1,6 +1,7 @@
 """Translation: two sides of text, prepared, trained on, opened and evaluated."""
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -91,6 +92,27 @@ def test_learned_positions_bound_validations_and_evaluations(home: Path, tmp_pat
 def test_pairs_that_no_batch_holds_need_no_positions(home: Path, tmp_path: Path) -> None:
     chosen = _transformer(home, "learned(6)", after="[batches]\nlongest = 6\n")
     assert extras(prepare(chosen, tmp_path / "run", home))["max_source"] == 6
+
+
+@pytest.mark.parametrize(
+    ("change", "split"),
+    [
+        (lambda text: text, "line"),  # no sentence punctuation at all, as in dates or codes
+        (lambda text: f"{text} .", "sentence"),
+        (lambda text: f"{text} . {text} .", "line"),  # several sentences a line
+    ],
+)
+def test_the_model_file_says_what_is_translated_at_a_time(
+    home: Path, tmp_path: Path, change: Callable[[str], str], split: str
+) -> None:
+    toy.write_pairs(home, "train", [(change(one), change(other)) for one, other in toy.pairs(200)])
+    made = prepare(settings(home), tmp_path / "run", home)
+    assert extras(made)["split"] == split
+    artifact = made.artifact(made.model())
+    translator = made.run.task.open([artifact], [made.model()])
+    assert translator.split == split
+    assert len(translator.lay_out("the dog . the cat .").pieces) == (2 if split == "sentence" else 1)
+    assert translator.keeper is not None
 
 
 def extras(made: Started) -> dict[str, Any]:

@@ -19,10 +19,13 @@ from regard.apps.options import (
     MarkupOption,
     PrecisionOption,
     ShortlistOption,
+    SplitOption,
     StrategyOption,
     ThreadsOption,
+    checked_split,
     chosen_strategy,
     examples,
+    keeper_of,
     keeping,
     use_threads,
 )
@@ -58,6 +61,7 @@ def translate(
     alignments: Annotated[bool, typer.Option("--alignments", help="Also print word links, source-target.")] = False,
     markup: MarkupOption = None,
     keep: KeepOption = None,
+    split: SplitOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object per line, with scores.")] = False,
     batch: Annotated[int, typer.Option(min=1, help="Maximum lines translated together.")] = 1024,
     precision: PrecisionOption = "float32",
@@ -71,7 +75,8 @@ def translate(
     from regard.base.allocator import keep_memory
     from regard.base.errors import UsageError
     from regard.decoding.stream import pipe_lines, pump
-    from regard.decoding.translator import Translation, Translator
+    from regard.decoding.translation import Translation
+    from regard.decoding.translator import Translator
     from regard.loading import load
 
     speed: dict[str, Any] = {"precision": precision, "shortlist": shortlist, "engine": engine, "threads": threads}
@@ -79,6 +84,7 @@ def translate(
     translator = load(models, device=device, tell=_tell, **speed)
     if not isinstance(translator, Translator):
         raise UsageError(f"{models[0]}: a language model, which has nothing to translate from; use regard generate")
+    translator.keeper, translator.split = keeper_of(markup, keep), checked_split(split) or translator.split
     if alignments and not as_json and (n_best or 1) > 1:
         raise UsageError("--alignments: the links are those of the best translation; with --n-best, add --json")
     if alignments and translator.aligner is None:
@@ -102,7 +108,7 @@ def translate(
             (numbers if text.strip() else blanks).append(number)  # blank lines do not reach the model
             yield text
 
-    linked = alignments or (markup is not None and translator.aligner is not None)
+    linked = alignments or (markup is Markup.html and translator.aligner is not None)
 
     def plainly(texts: list[str]) -> list[Translation]:
         starts = None if prefix is None else [prefix] * len(texts)
@@ -117,7 +123,7 @@ def translate(
             number = numbers.popleft()
             for note in one.notes:
                 typer.echo(f"regard: line {number}: {note.message}", err=True)
-            written.append(_written(one, number, as_json, n_best))
+            written.append(_written(_linked(one, alignments), number, as_json, n_best))
         return written
 
     if sys.stdin.isatty():
@@ -132,6 +138,13 @@ def translate(
     ended = pump(lines(), sys.stdout, work, most=batch, blank=blank)
     if ended == "interrupted":
         raise KeyboardInterrupt
+
+
+def _linked(one: Any, alignments: bool) -> Any:
+    """The translation with links, none where those of a repaired sentence are not known."""
+    from dataclasses import replace
+
+    return replace(one, alignment=()) if alignments and one.alignment is None else one
 
 
 def _tell(sentence: str) -> None:

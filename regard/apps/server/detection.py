@@ -12,7 +12,8 @@ from math import exp
 
 from regard.apps.server.messages import DetectedLanguage
 from regard.data.subwords.tokenizer import UNK
-from regard.decoding.translator import Translation, Translator
+from regard.decoding.translation import Translation
+from regard.decoding.translator import Translator
 
 SAMPLE = 200
 """characters of the sample"""

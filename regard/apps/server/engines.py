@@ -13,7 +13,8 @@ from regard.apps.server.messages import ServedLanguage
 from regard.base.errors import UsageError
 from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategy import Strategy
-from regard.decoding.translator import Pair, Translation, Translator
+from regard.decoding.translation import Pair, Translation
+from regard.decoding.translator import Translator
 from regard.inspection.explanation.explain import explain
 from regard.interop.export_folder import MANIFEST, read_manifest
 from regard.loading import load
@@ -100,6 +101,8 @@ def _load(model: str, device: str, **settings: Any) -> Engine:
         raise UsageError(f"{path}: a language model, which has nothing to translate from; give a translation model")
     translator.max_source = translator.max_source or _LONGEST_SOURCE
     source, target = (named[1], named[2]) if named and path != model else languages_of(path)
+    if source != "source":
+        translator.language = source  # whose rules split sentences
     return Engine(source, target, translator, path)
 
 

@@ -1,65 +1,20 @@
-"""Translation of texts: plain text line by line, HTML with its tags, placeholders kept in both.
+"""Translation of texts: plain text and HTML, with white space, placeholders and tags kept.
 
-Each line is translated by itself, long ones in parts; empty lines stay where they are.
+Each sentence, or line, is a separate item for the batcher, so that long texts do not hold up short ones.
 """
 
 import asyncio
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from regard.apps.server.engines import Engine, Translating
 from regard.apps.server.service import Ask, Service
-from regard.decoding import segment
-from regard.decoding.translator import Translation, Translator
-from regard.markup.document import translate_pages, translate_texts
-from regard.markup.placeholders import Kept
+from regard.decoding.layout import Layout
+from regard.decoding.translation import Translation, joined
+from regard.decoding.translator import Translator
+from regard.markup.document import translate_pages
 
-_ENDS = re.compile(r"(\r?\n)")
-_TOKENS_A_CHARACTER = 5  # at most: four bytes and the mark of a word
 _LONG = 2_000  # characters; splitting longer texts would block the other clients, so it runs in a thread
-_KEPT = Kept()
-
-
-@dataclass(frozen=True)
-class Layout:
-    """A text split into parts that are translated separately, and their layout."""
-
-    lines: tuple[tuple[str, ...], ...]
-    """the parts of each line"""
-    ends: tuple[str, ...]
-    """what ends each line but the last"""
-
-    @property
-    def parts(self) -> list[str]:
-        """All parts, in order."""
-        return [part for line in self.lines for part in line]
-
-    def put_together(self, translations: Sequence[Translation], rank: int = 0) -> str:
-        """The text of the parts' translations: those of the given rank, or the best where there are fewer."""
-        found = iter([one.n_best[rank].text if rank < len(one.n_best) else one.text for one in translations])
-        lines = [segment.join([next(found) for _ in line]) for line in self.lines]
-        return "".join(line + end for line, end in zip(lines, (*self.ends, ""), strict=True))
-
-    def alternatives(self, translations: Sequence[Translation], count: int) -> list[str]:
-        """At most so many alternatives, each different from the best and from one another."""
-        texts = [self.put_together(translations, rank) for rank in range(1 + count)]
-        return list(dict.fromkeys(texts))[1:]
-
-
-def lay_out(text: str, translator: Translator) -> Layout:
-    r"""The parts of a text, the same that `regard translate` makes of its lines; `\n` and `\r\n` end a line."""
-    pieces = _ENDS.split(text)
-    return Layout(tuple(tuple(_parts(line, translator)) for line in pieces[::2]), tuple(pieces[1::2]))
-
-
-def _parts(line: str, translator: Translator) -> list[str]:
-    if not line.strip():
-        return []
-    longest = translator.max_source
-    if longest is None or _TOKENS_A_CHARACTER * len(line) < longest or len(translator.source.encode(line)) < longest:
-        return [line]
-    return segment.split_text(line, longest - 1, lambda piece: len(translator.source.encode(piece)))
 
 
 @dataclass(frozen=True)
@@ -70,23 +25,31 @@ class Translated:
     alternatives: Sequence[str] = ()
 
 
+def parts_of(text: str, translator: Translator) -> Layout:
+    """The parts of a text that are translated one by one; none of them goes through a placeholder."""
+    whole = [] if translator.keeper is None else translator.keeper.finds(text)
+    return translator.lay_out(text, whole=whole)
+
+
+def reassembled(layout: Layout, parts: Sequence[Translation], alternatives: int) -> Translated:
+    """The translation of a text from those of its parts, with at most so many alternatives that differ from it."""
+    found = joined(layout, parts)
+    others = dict.fromkeys(other.text for other in found.n_best if other.text != found.text)
+    return Translated(found.text, list(others)[:alternatives])
+
+
 async def plain(service: Service, engine: Engine, texts: Sequence[str], alternatives: int = 0) -> list[Translated]:
     """The translations of plain texts, each with at most so many alternatives."""
 
     def cut() -> list[Layout]:
-        return [lay_out(text, engine.translator) for text in texts]
+        return [parts_of(text, engine.translator) for text in texts]
 
     laid = await asyncio.to_thread(cut) if sum(map(len, texts)) > _LONG else cut()
-    parts = [part for layout in laid for part in layout.parts]
-    work = Translating(engine, 1 + alternatives)
-    if any(map(_KEPT.find, parts)):
-        found = await service.in_thread(lambda ask: translate_texts(lambda some: ask(work, some), parts, _KEPT))
-    else:
-        found = await service.ask(work, parts)
-    _count(service, engine, parts, found)
+    pieces = [piece for layout in laid for piece in layout.pieces]
+    found = await service.ask(Translating(engine, 1 + alternatives), pieces)
+    _count(service, engine, pieces, found)
     each = iter(found)
-    own = [(layout, [next(each) for _ in layout.parts]) for layout in laid]
-    return [Translated(layout.put_together(its), layout.alternatives(its, alternatives)) for layout, its in own]
+    return [reassembled(layout, [next(each) for _ in layout.pieces], alternatives) for layout in laid]
 
 
 async def marked_up(service: Service, engine: Engine, pages: Sequence[str]) -> list[Translated]:
@@ -99,7 +62,7 @@ async def marked_up(service: Service, engine: Engine, pages: Sequence[str]) -> l
             _count(service, engine, texts, found)
             return found
 
-        return translate_pages(counting, pages, _KEPT)
+        return translate_pages(counting, pages)
 
     return [Translated(page) for page in await service.in_thread(translate)]
 

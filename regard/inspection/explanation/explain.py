@@ -16,11 +16,12 @@ from regard.attention.record import attention_layers
 from regard.base.errors import UsageError
 from regard.data.links import Link, Links
 from regard.data.subwords.tokenizer import EOS, Subwords, words
-from regard.decoding import segment
+from regard.decoding.layout import Layout
 from regard.decoding.search import search
 from regard.decoding.strategy import Strategy, strategy_for
 from regard.decoding.trace import Trace
-from regard.decoding.translator import Pair, Translator
+from regard.decoding.translation import Pair
+from regard.decoding.translator import Translator
 from regard.inspection.explanation.beam_path import Path, beam_path
 from regard.inspection.explanation.forced import Forced, entropy, force, likeliest
 from regard.inspection.explanation.text_part import Layer, ShownAlternative, TextPart, Written
@@ -99,36 +100,29 @@ def explain(
 
     >>> regard.explain(regard.load("runs/en-de"), "Two dogs play in the snow .").to_html()
 
-    `prefix` is what the translation starts with. A text longer than the model's limit is translated in parts;
-    a line break in the prefix ends the translation of a part.
+    `prefix` is what the translation starts with. Sentences are parts, as when translating, and so are the parts of
+    those that are longer than the model's limit; a line break in the prefix ends the translation of a part.
     """
     if target is not None and prefix:
         raise UsageError("explain: give a prefix or a whole target, not both")
     parts: list[TextPart] = []
     before = ""
-    for piece, start, whole in _pieces(translator, text, prefix, target):
+    layout = translator.lay_out_parts(text) if target is None else Layout((text,), ("", ""))
+    for piece, start, whole in _starts(layout, prefix, target):
         given = translator.target.encode(start)
         search_with = None if whole else strategy_for(strategy, translator.strategy)
         found, path = _find(translator, piece, given, search_with)
         parts.append(_look(translator, piece, found, path, len(given) + whole, before))
         before += f"{parts[-1].texts[1]}\n"
-    spelled = segment.join([part.texts[1] for part in parts])
+    spelled = layout.filled([part.texts[1] for part in parts]).text if parts else ""
     return Explanation(text, spelled, tuple(parts), _linking_heads(translator))
 
 
-def _pieces(translator: Translator, text: str, prefix: str, target: str | None) -> list[tuple[str, str, bool]]:
+def _starts(layout: Layout, prefix: str, target: str | None) -> list[tuple[str, str, bool]]:
     """Each part of the text, what its translation starts with, and whether that is all of it."""
-
-    def measure(piece: str) -> int:
-        return len(translator.source.encode(piece))
-
-    if not words(text):
-        return []
-    if target is not None:
-        return [(text, target, True)]
-    cut, longest = [text], translator.max_source
-    if longest is not None and measure(text) >= longest:
-        cut = segment.split_text(text, longest - 1, measure)
+    cut = [piece for piece in layout.pieces if words(piece)]
+    if target is not None or not cut:
+        return [(piece, target or "", True) for piece in cut]
     *ended, last = prefix.split("\n")
     while len(ended) >= len(cut) and words(last):  # more lines than parts: join them
         last = f"{ended.pop()} {last}"

@@ -22,7 +22,8 @@ from regard.apps.server.metrics import Metrics
 from regard.apps.server.parsing import read_call
 from regard.apps.server.service import Service
 from regard.apps.server.suggestions import Suggestions
-from regard.decoding.translator import Translation, Translator
+from regard.decoding.translation import Translation
+from regard.decoding.translator import Translator
 
 TEXTS = ["the dog sees the cat", "the house and the tree", "the cat finds water", "small dog hears big cat"]
 

@@ -3,8 +3,10 @@
 import re
 
 from regard.apps.server.engines import Engine
-from regard.apps.server.translating import lay_out
-from regard.decoding.translator import Candidate, Translation, Translator
+from regard.apps.server.translating import Translated, parts_of, reassembled
+from regard.decoding.translation import Candidate, Translation
+from regard.decoding.translator import Translator
+from regard.markup.document import Keeping
 from tests.apps.server.conftest import Call
 from tests.apps.server.serving import TEXTS
 
@@ -52,29 +54,28 @@ def test_what_was_read_and_written_is_counted(call: Call, engine: Engine) -> Non
 
 
 def translated(*texts: str) -> Translation:
-    return Translation(texts[0], 0.0, tuple(Candidate(text, 0.0, (), ()) for text in texts))
+    ranked = tuple(Candidate(text, -rank, (), (), -rank) for rank, text in enumerate(texts))
+    return Translation(texts[0], 0.0, ranked)
 
 
-def test_lines_are_parts_and_all_that_is_between_stays(engine: Engine) -> None:
-    layout = lay_out("a\r\n\n  \nb c\n", engine.translator)
-    assert layout.parts == ["a", "b c"]
-    assert layout.put_together([translated("A"), translated("B C")]) == "A\r\n\n\nB C\n"
-    assert lay_out("", engine.translator).put_together([]) == ""
+def test_sentences_are_parts_and_all_that_is_between_stays(engine: Engine) -> None:
+    translator = Translator(engine.translator.models, engine.translator.source, engine.translator.target)
+    layout = parts_of("A dog. A cat?\r\n\n  \nb c\n", translator)
+    assert layout.pieces == ("A dog.", "A cat?", "b c")
+    found = reassembled(layout, [translated("One."), translated("Two?"), translated("B C")], 0)
+    assert found == Translated("One. Two?\r\n\n  \nB C\n", [])
+    assert reassembled(parts_of("", translator), [], 3) == Translated("", [])
 
 
-def test_a_line_that_is_too_long_is_cut_as_the_translator_cuts_it(engine: Engine) -> None:
-    short = Translator(engine.translator.models, engine.translator.source, engine.translator.target, max_source=6)
-    text = "the dog sees the cat and the house. the big tree. " * 3
-    layout = lay_out(f"{text}\nwater", short)
-    assert len(layout.parts) > 6
-    assert all(len(short.source.encode(part)) < 6 for part in layout.parts)
-    whole = [one.text for one in short.translate([text, "water"])]
-    assert layout.put_together(short.translate(layout.parts)) == "\n".join(whole)
+def test_no_part_ends_inside_a_placeholder(engine: Engine) -> None:
+    translator = Translator(engine.translator.models, engine.translator.source, engine.translator.target)
+    translator.keeper = Keeping()
+    assert parts_of("Ask {who is it. Yes} now. Go.", translator).pieces == ("Ask {who is it. Yes} now.", "Go.")
 
 
-def test_alternatives_differ_and_fall_back_on_the_best(engine: Engine) -> None:
-    layout = lay_out("a\nb", engine.translator)
+def test_alternatives_are_the_best_sums_and_differ(engine: Engine) -> None:
+    layout = parts_of("a\nb", engine.translator)
     found = [translated("A1", "A2", "A3"), translated("B1", "B2")]
-    assert layout.alternatives(found, 5) == ["A2\nB2", "A3\nB1"]
-    assert layout.alternatives(found, 1) == ["A2\nB2"]
-    assert layout.alternatives(found, 0) == []
+    assert reassembled(layout, found, 5).alternatives == ["A1\nB2", "A2\nB1"]
+    assert reassembled(layout, found, 1).alternatives == ["A1\nB2"]
+    assert reassembled(layout, found, 0).alternatives == []
