@@ -18,7 +18,8 @@ from regard.data.dates import DateSettings, written_dates
 
 SHARED = ROOT.parent / "shared" / "data"
 Pairs = list[tuple[str, str]]
-HELD_OUT = 300
+HELD_OUT = 200
+VALIDATED = 100
 
 
 @dataclass(frozen=True)
@@ -29,6 +30,9 @@ class Parts:
     dev: Pairs
     test: Pairs
     metric: str
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dev", self.dev[:VALIDATED])
 
     def write(self, folder: Path) -> Path:
         """The parts as parallel files, train.source, train.target and so on."""

@@ -29,14 +29,14 @@ sharing = "{sharing}"          # one vocabulary for both languages, or separate 
 
 [model]
 name = "{model}"
-preset = "{preset}"            # any of its settings can be set here too, such as dropout = 0.2
+preset = "{preset}"            # any of its settings can be set here too; the less text, the more dropout
 {sizes}
 [training]
 steps = {steps}
 patience = 10                  # early stopping after this many validations without improvement
 validate_every = {validate_every}
 checkpoint_every = {validate_every}
-metric = "{metric}"            # the validation metric that decides: early stopping, best checkpoint
+metric = "{metric}"            # the validation metric that decides: early stopping, best checkpoint; then the loss
 average = 5                    # average the best checkpoint and its neighbors, if that is no worse
 
 [training.optimizer]
@@ -48,6 +48,8 @@ name = "cosine"                # learning-rate schedule: warm-up, then down to 0
 warmup = {warmup}
 {decoding}"""
 
+_AS_THEY_ARE = "subwords size sharing model preset steps warmup optimizer rate validate_every".split()
+"""what the template takes from the advice without a change"""
 _BATCHES = """[batches]
 tokens = {tokens}                  # per batch, padding included
 """
@@ -72,12 +74,13 @@ def advise_text(files: Sequence[Path], wishes: Wishes, sides: int) -> Advice | N
         if held_out != sides:
             raise UsageError(f"--dev: must have as many sides as the training text ({sides}), but has {held_out}")
     advice = advise(text, wishes.model, wishes.preset)
+    reasons = (*advice.reasons, advice.metric_reason) if wishes.dev else advice.reasons
     codes = [language_of(file) for file in files] if len(files) == 2 else []
     named = wishes.name or ("-".join(code for code in codes if code) or files[0].name.split(".")[0] or "run")
     written = _TEMPLATE.format(
         out=wishes.out,
         task="translate" if sides == 2 else "language",
-        reasons="\n".join(f"# {reason}" for reason in advice.reasons),
+        reasons="\n".join(f"# {reason}" for reason in reasons),
         name=_quoted(named),
         train=_paths(files, wishes.out),
         dev=f"dev = {_paths(wishes.dev, wishes.out)}\n" if wishes.dev else "",
@@ -86,10 +89,10 @@ def advise_text(files: Sequence[Path], wishes: Wishes, sides: int) -> Advice | N
         metric=advice.metric if wishes.dev else "loss",
         decoding=(_DECODING + _PATIENCE * (advice.metric == "exact")) if sides == 2 else "",
         sizes="".join(f"{key} = {json.dumps(value)}\n" for key, value in advice.sizes.items()),
-        **{key: value for key, value in vars(advice).items() if key not in ("reasons", "sizes", "tokens", "metric")},
+        **{key: getattr(advice, key) for key in _AS_THEY_ARE},
     )
     counted = f"{text.lines:,} lines, {sum(side.words for side in text.sides) / sides:.1f} words each"
-    return Advice(written, (counted, *advice.reasons))
+    return Advice(written, (counted, *reasons))
 
 
 def _paths(files: Sequence[Path], out: Path) -> str:

@@ -15,6 +15,10 @@ _PIECES = 1.35
 """subwords of a mean word"""
 _TINY, _MIDDLE, _SMALL = 150_000, 1_000_000, 3_000_000
 """lines below which a Transformer of that size has enough weights"""
+_MUON = {("transformer", "tiny"), ("seq2seq", "dates"), ("seq2seq", "small")}
+"""sizes for which Muon was tried, and was far ahead of Adam in the same time"""
+_CHRF = 5_000
+"""pairs below which BLEU tells little"""
 _OWN_SCRIPTS = 0.3
 """the share of common characters below which two languages gain nothing from one vocabulary"""
 
@@ -40,6 +44,7 @@ class TextAdvice:
     metric: str
     """the validation metric, where there is something to validate on"""
     reasons: tuple[str, ...]
+    metric_reason: str
 
 
 def advise(text: TextStatistics, model: str | None = None, preset: str | None = None) -> TextAdvice:
@@ -51,13 +56,13 @@ def advise(text: TextStatistics, model: str | None = None, preset: str | None = 
     sized = preset or _preset(named, kind, text.lines)
     subwords, size = _subwords(kind, text)
     joint = kind == "sentences" and text.shared >= _OWN_SCRIPTS
-    quick = (named, sized) == ("transformer", "tiny")
-    optimizer, rate = ("muon", 8e-3) if quick else ("adam", 2e-3 if named == "seq2seq" else 1e-3)
+    optimizer, rate = ("muon", 8e-3) if (named, sized) in _MUON else ("adam", 1e-3)
     epoch = text.lines * {
         "sentences": text.target.words * _PIECES, "commands": text.target.words, "spelling": text.target.characters
     }[kind]  # fmt: skip
     tokens = 1024 if epoch < 100_000 else 2048 if text.lines < _TINY else 4096
     steps = _steps(kind, text.lines, epoch / tokens)
+    metric, why = _metric(kind, text.lines)
     return TextAdvice(
         model=named,
         preset=sized,
@@ -71,8 +76,13 @@ def advise(text: TextStatistics, model: str | None = None, preset: str | None = 
         optimizer=optimizer,
         rate=round(rate * min(1.0, math.sqrt(tokens / 2048)), 4),
         validate_every=_between(50, steps // 25, 2_000),
-        metric="exact" if kind != "sentences" else "bleu" if text.lines >= 5_000 else "chrf",
-        reasons=(reason, *_reasons(text, kind, named, model is not None, _pieces(subwords, size))),
+        metric=metric,
+        reasons=(
+            reason,
+            f"{text.lines:,} pairs: {_model(named, text.lines, model)}, {_pieces(subwords, size)}{_each(kind, text)}",
+            f"{steps:,} steps of {tokens:,} tokens: the text about {max(1, round(steps * tokens / epoch)):,} times",
+        ),
+        metric_reason=why,
     )
 
 
@@ -93,10 +103,11 @@ def _language_model(text: TextStatistics, model: str | None, preset: str | None)
         steps=steps,
         warmup=_between(50, steps // 12, 4_000),
         optimizer="adam",
-        rate=2e-3 if named == "seq2seq" else 1e-3,
+        rate=1e-3,
         validate_every=_between(50, steps // 25, 2_000),
         metric="loss",
         reasons=(f"one side of text: {chosen}", f"{text.lines:,} lines: {_pieces('bpe', size)}"),
+        metric_reason="the loss decides: how well the text is predicted",
     )
 
 
@@ -139,13 +150,24 @@ def _steps(kind: Kind, lines: int, batches: float) -> int:
     return _between(1_500, round(epochs * batches), 20_000)
 
 
-def _reasons(text: TextStatistics, kind: Kind, model: str, asked: bool, pieces: str) -> list[str]:
-    size = "" if text.lines < _TINY else "larger "
-    chosen = {"transformer": f"a {size}Transformer", "seq2seq": "a recurrent network with attention"}.get(model, model)
-    wish = ", as you ask for" if asked else ""
+def _metric(kind: Kind, lines: int) -> tuple[str, str]:
+    """The validation metric, and why this one."""
+    if kind != "sentences":
+        return "exact", "exact match decides, since every letter or word counts"
+    if lines < _CHRF:
+        return "chrf", "chrF decides, since BLEU hardly leaves 0 with so little text"
+    return "bleu", "BLEU decides, the usual metric of translations"
+
+
+def _model(model: str, lines: int, asked: str | None) -> str:
+    size = "" if lines < _TINY else "larger "
+    known = {"transformer": f"a {size}Transformer", "seq2seq": "a recurrent network with attention"}
+    return known.get(model, model) + (", as you ask for" if asked else "")
+
+
+def _each(kind: Kind, text: TextStatistics) -> str:
     own = kind == "sentences" and text.shared < _OWN_SCRIPTS
-    each = f" for each side, since they share {text.shared:.0%} of their characters" if own else ""
-    return [f"{text.lines:,} pairs: {chosen}{wish}, {pieces}{each}"]
+    return f" for each side, since they share {text.shared:.0%} of their characters" if own else ""
 
 
 def _pieces(subwords: str, size: int) -> str:

@@ -147,3 +147,45 @@ def test_absent_data_is_said_plainly(tmp_path):
 
     with pytest.raises(SystemExit, match="Multi30k is not here"):
         data_folder(tmp_path)
+
+
+def test_captions_are_written_in_other_scripts():
+    from advice_corpora import agglutinated, cyrillic, logographic, semitic, spelled, unspaced
+
+    assert agglutinated("Ein Mann in einem Haus.") == "Mannein Hauseinin."
+    assert cyrillic("Tschüss") == "чюсс"
+    assert spelled(771_890) == "seven hundred seventy-one thousand eight hundred ninety"
+    text = "Ein Mann steht."
+    assert len(semitic(text).split()) == 3
+    assert len(logographic(text)) == 1 + 2 + 2 + 1
+    assert len(unspaced(text)) == 12
+    assert not unspaced(text).isascii()
+
+
+def test_a_training_is_done_once_for_each_of_its_settings(monkeypatch, tmp_path):
+    import advice
+
+    pairs = [(f"a{at} b", f"c{at} d") for at in range(20)]
+    monkeypatch.setitem(advice.CORPORA, "made", lambda: advice.Parts(pairs, pairs[:2], pairs[:2], "exact"))
+    bench = advice.Bench("made", tmp_path, 4.0)
+    done = []
+    monkeypatch.setattr(bench, "_train", lambda *given: done.append(given[1]) or advice.Tried(50.0, given[1], 7))
+    assert advice.row_of(bench)["advised / best"] == "1.00"
+    assert done == [1.0] * 8 + [4.0] * 3  # the grid, the best two of it, and the advised settings
+    assert advice.row_of(bench)["its score"] == "50.0"
+    assert len(done) == 11
+
+
+def test_a_bench_trains_as_many_steps_as_fit(monkeypatch, tmp_path):
+    import advice
+
+    pairs = [(f"a{at % 3} b", f"c{at % 3} d") for at in range(40)]
+    monkeypatch.setitem(advice.CORPORA, "made", lambda: advice.Parts(pairs, pairs[:2], pairs[:2], "exact"))
+    monkeypatch.setattr(advice, "step_time", lambda started: 0.5)
+    bench = advice.Bench("made", tmp_path, 4.0)
+    table = bench.grid()["RNN, words"]
+    table["model"] = table["model"] | {"width": 8}
+    made = bench.tried("RNN, words", table, 4.0, "exact")
+    assert made.steps == 8
+    assert 0 <= made.score <= 100
+    assert bench.tried("RNN, words", table, 4.0, advice.LIKELIHOOD).score < 0

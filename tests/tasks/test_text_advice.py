@@ -74,6 +74,16 @@ def test_whatever_is_asked_for_has_a_preset(text: TextStatistics, model: str | N
     with_preset({"name": advice.model, "preset": advice.preset, **advice.sizes}, "model")
 
 
+def test_the_reasons_are_words() -> None:
+    advice = advise(replace(SHORT, lines=3_000))
+    assert advice.reasons == (
+        "natural sentences of about 6 words",
+        "3,000 pairs: a Transformer, 1,600 subwords",
+        "1,204 steps of 1,024 tokens: the text about 51 times",
+    )
+    assert advice.metric_reason == "chrF decides, since BLEU hardly leaves 0 with so little text"
+
+
 def test_languages_of_different_scripts_have_their_own_vocabularies() -> None:
     apart = advise(replace(SENTENCES, shared=0.05))
     assert (apart.sharing, apart.sizes["tie"]) == ("separate", "target")
