@@ -1,6 +1,8 @@
 """Regard: attention models that train on the machine you have and show how they decide.
 
 >>> import regard
+>>> trained = regard.train(["train.en", "train.de"], dev=["dev.en", "dev.de"], training={"steps": 20})
+>>> trained.model.translate(["the dog sees the cat"])[0].text
 >>> regard.load("runs/en-de").translate(["Two dogs play in the snow."], n_best=3, alignments=True)
 
 >>> from regard import Attention, masks, positions, record
@@ -44,12 +46,15 @@ if TYPE_CHECKING:
     from regard.layers.feed import FEEDS as feeds
     from regard.layers.mixer import MIXERS as mixers
     from regard.layers.residual import Residual
+    from regard.learning import Trained, train
     from regard.loading import load
     from regard.metrics.alignment_error import error_rates
     from regard.models.model import MODELS as models
     from regard.saving import save
     from regard.tasks.task import TASKS as tasks
+    from regard.training.interrupt import Interrupted
     from regard.training.optimizer import OPTIMIZERS as optimizers
+    from regard.training.progress import Progress
     from regard.training.schedule import SCHEDULES as schedules
 
 _processor.hold()  # before torch computes anything
@@ -61,12 +66,15 @@ _HOMES = {
     "Attention": "attention.multihead",
     "Block": "layers.block",
     "Generator": "decoding.generator",
+    "Interrupted": "training.interrupt",
     "Link": "data.links",
     "MultiHead": "attention.multihead",
+    "Progress": "training.progress",
     "RegardError": "base.errors",
     "Residual": "layers.residual",
     "Sizes": "attention.part",
     "SoftDict": "attention.soft_dict",
+    "Trained": "learning",
     "Translator": "decoding.translator",
     "attend": "attention.core",
     "backend_choice": "attention.core",
@@ -90,6 +98,7 @@ _HOMES = {
     "strategies": "decoding.strategy:STRATEGIES",
     "symmetrize": "alignment.symmetrizing",
     "tasks": "tasks.task:TASKS",
+    "train": "learning",
 }
 
 __all__ = [
@@ -97,12 +106,15 @@ __all__ = [
     "Attention",
     "Block",
     "Generator",
+    "Interrupted",
     "Link",
     "MultiHead",
+    "Progress",
     "RegardError",
     "Residual",
     "Sizes",
     "SoftDict",
+    "Trained",
     "Translator",
     "attend",
     "backend_choice",
@@ -126,6 +138,7 @@ __all__ = [
     "strategies",
     "symmetrize",
     "tasks",
+    "train",
 ]
 
 

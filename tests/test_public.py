@@ -23,6 +23,12 @@ from tests.interop.examples import SMALL, write
 
 CATALOGS = [name for name in regard.__all__ if isinstance(getattr(regard, name), Catalog)]
 MEMBERS = [(catalog, member) for catalog in CATALOGS for member in getattr(regard, catalog)]
+RUN = """
+data = { train = ["train.en", "train.de"], dev = ["dev.en", "dev.de"] }
+subwords = { kind = "word" }
+model = { name = "seq2seq", width = 16 }
+training = { steps = 2, validate_every = 1, lanes = 1 }
+"""
 
 
 @pytest.fixture
@@ -35,12 +41,14 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]
         write(tmp_path / "runs" / run / "model.safetensors", design)
     (tmp_path / "runs" / "novels").mkdir()
     write(tmp_path / "runs" / "novels" / "model.safetensors", Gpt(layers=1, width=16, heads=2))
+    (tmp_path / "run.toml").write_text(RUN, encoding="utf-8")
     (tmp_path / "test.links").write_text("0-0 1-1\n0-0 1?1\n", encoding="utf-8")
     model = Transformer(**SMALL).build({"source": 9, "target": 9}).eval()
     query, key, value = torch.randn(3, 2, 4, 10, 8).unbind()
     return {
         **{name: getattr(regard, name) for name in regard.__all__},
         "regard": regard,
+        "losses": [],
         "torch": torch,
         "translator": regard.load("runs/en-de"),
         "model": model,
@@ -77,7 +85,9 @@ def test_every_public_name_has_a_docstring_whose_example_runs(name: str, workpla
     assert run(getattr(regard, name).__doc__, workplace)
 
 
-@pytest.mark.parametrize("module", ["regard", "regard.loading", "regard.saving", "regard.base.catalog"])
+@pytest.mark.parametrize(
+    "module", ["regard", "regard.learning", "regard.loading", "regard.saving", "regard.base.catalog"]
+)
 def test_the_examples_of_the_front_door_run(module: str, workplace: dict[str, Any]) -> None:
     assert run(importlib.import_module(module).__doc__, workplace)
 

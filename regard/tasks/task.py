@@ -178,6 +178,17 @@ class Task(ABC):
             )
 
 
+def advice_for(files: Sequence[Path], wishes: Wishes) -> Advice:
+    """The recommended settings of the one task that the files are data for; every task is asked."""
+    asked = {name: TASKS.get(name).advise(files, wishes) for name in TASKS.names}  # type: ignore[attr-defined]
+    found = {name: advice for name, advice in asked.items() if advice is not None}
+    if len(found) != 1:
+        listed = ", ".join(found or TASKS.names)
+        raise UsageError(f"init: the files do not tell what they are for; tasks are: {listed}")
+    (advice,) = found.values()
+    return advice
+
+
 def _needs(name: str) -> tuple[str, ...]:
     needs: tuple[str, ...] = MODELS.get(name).needs  # type: ignore[attr-defined]
     return needs

@@ -13,7 +13,13 @@ _CAUSES = {"SIGINT": "Ctrl-C", "SIGTERM": "a request to end", "SIGHUP": "a close
 
 
 class Interrupted(RegardError):
-    """A signal stopped the training; `exit_code` is 128 plus the signal's number, as in shells."""
+    """A signal stopped the training; `exit_code` is 128 plus the signal's number, as in shells.
+
+    >>> try:
+    ...     train("run.toml")
+    ... except Interrupted as stopped:
+    ...     sentence = str(stopped)             # the same call goes on from here
+    """
 
     def __init__(self, number: int, step: int | None = None) -> None:
         cause = _CAUSES[signal.Signals(number).name]

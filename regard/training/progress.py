@@ -22,7 +22,13 @@ class StepReport:
 
 
 class Progress:
-    """Callbacks of the trainer. This class prints only warnings; override the methods of interest."""
+    """Callbacks of the trainer. This class prints only warnings; override the methods of interest.
+
+    >>> class Losses(Progress):
+    ...     def stepped(self, report):
+    ...         losses.append(report.loss)
+    >>> train("run.toml", progress=Losses())
+    """
 
     def resumed(self, step: int) -> None:
         """Training resumes after this step; 0 for a new run."""

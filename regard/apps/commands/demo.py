@@ -34,9 +34,9 @@ def demo(
 ) -> None:
     """Train a translator of written dates, measure it on days it has never seen, and draw what it looks at."""
     use_threads(threads)
-    from regard.apps.commands.train import run_training
     from regard.base.files import write_text
     from regard.data.dates import DATE_LANGUAGES, DateSettings, write_dates
+    from regard.learning import run_training
     from regard.loading import load
     from regard.tasks.run import read_run
 

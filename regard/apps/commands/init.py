@@ -34,20 +34,16 @@ def init(
     from regard.base.errors import UsageError
     from regard.base.files import write_text
     from regard.tasks.run import run_of
-    from regard.tasks.task import TASKS, Wishes
+    from regard.tasks.task import Wishes, advice_for
 
     if len(files) > 2:
         raise UsageError(f"init: give source and target, or one file, but not {len(files)} (--dev comes after them)")
     if out.exists() and not force:
         raise UsageError(f"{out}: is there already; --force writes over it, --out names another file")
     wishes = Wishes(dev=tuple(dev), name=name, model=model, preset=preset, out=out)
-    asked = {task: TASKS.get(task).advise(files, wishes) for task in TASKS.names}  # type: ignore[attr-defined]
-    advices = [advice for advice in asked.values() if advice is not None]
-    if len(advices) != 1:
-        fitting = [task for task, advice in asked.items() if advice is not None] or TASKS.names
-        raise UsageError(f"init: the files do not tell what they are for; tasks are: {', '.join(fitting)}")
-    run_of(tomllib.loads(advices[0].text), "run")  # checks the settings before the file is written
-    write_text(out, advices[0].text)
-    for reason in advices[0].reasons:
+    advice = advice_for(files, wishes)
+    run_of(tomllib.loads(advice.text), "run")  # checks the settings before the file is written
+    write_text(out, advice.text)
+    for reason in advice.reasons:
         typer.echo(reason)
     typer.echo(f"wrote {out}; next: regard doctor {out}, then regard train {out}")

@@ -1,7 +1,7 @@
 """regard train: train a model from a run file, or resume its training."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -16,13 +16,14 @@ SetOption = Annotated[list[str], typer.Option("--set", help="Override a setting,
 
 
 @app.command(
+    "train",
     epilog=examples(
         "regard train run.toml",
         "regard train run.toml --set training.steps=2000 --set name=short",
         "regard train recipes/multi30k.toml --data ~/multi30k",
-    )
+    ),
 )
-def train(
+def train_command(
     run: Annotated[Path, typer.Argument(help="The run's settings, as regard init writes them.")],
     changes: SetOption = [],  # noqa: B006 - typer takes a list for an option that may come often
     runs: RunsOption = Path("runs"),
@@ -33,6 +34,7 @@ def train(
 ) -> None:
     """Train the model that a run file describes. The same command resumes an interrupted training."""
     use_threads(threads)
+    from regard.learning import run_training
     from regard.tasks.run import read_run
 
     settings = read_run(run, changes)
@@ -40,27 +42,3 @@ def train(
     outcome = run_training(settings, folder, run.parent if data is None else data, device, tensorboard)
     made = f", {outcome.made}" if outcome.made else ""
     typer.echo(f"{outcome.reason}; the model{made}: {folder / 'model.safetensors'}")
-
-
-def run_training(settings: Any, folder: Path, data: Path, device: str = "cpu", tensorboard: bool = False) -> Any:
-    """Train to the end in the folder of a run, with a progress bar; writes the model and its learning curves."""
-    from regard.apps.display import Watch
-    from regard.runs.folder import RunFolder
-    from regard.tasks.start import train_run
-    from regard.training.tensorboard import TensorBoard
-
-    with Watch() as watch:
-        progress = TensorBoard(folder / "tensorboard", watch) if tensorboard else watch
-        outcome = train_run(settings, folder, data, progress, device)
-        _draw_curves(RunFolder(folder), watch)
-        return outcome
-
-
-def _draw_curves(place: Any, watch: Any) -> None:
-    from regard.base.errors import RegardError
-    from regard.training.curves import draw_curves
-
-    try:
-        draw_curves(place.log, place.curves)
-    except RegardError as error:  # such as no matplotlib; the model is written all the same
-        watch.note(str(error))
