@@ -3,6 +3,7 @@
 import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -147,6 +148,11 @@ def keeping(markup: Markup | None, keep: str | None, translate: _Translate, **ot
     kept = keeper_of(markup, keep).kept
     return lambda pages: [Translation(page, 0.0, ()) for page in translate_pages(translate, pages, kept)]
 
+
+GlossaryOption = Annotated[
+    Path | None,
+    typer.Option("--glossary", help="Terms that must come out as given: a term, a tab and its translation a line."),
+]
 
 GROUPS = ("--dev", "--test")
 

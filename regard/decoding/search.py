@@ -7,9 +7,12 @@ from jaxtyping import Int
 from torch import Tensor
 
 from regard.base.errors import ConfigError, ShapeError, UsageError
+from regard.decoding.constrained import constrained_search
+from regard.decoding.constraint import Constraint
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.scorer import Scorer, evaluating, most_positions
 from regard.decoding.shortlist import Shortlist
+from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategy import SearchTask, Strategy, check_prefix
 from regard.decoding.trace import Trace
 from regard.models.writer import Writer
@@ -24,12 +27,14 @@ def search(
     *,
     trace: Trace | None = None,
     shortlist: Shortlist | None = None,
+    constraints: Sequence[Constraint] | None = None,
 ) -> list[list[Hypothesis]]:
     """Decode: the outputs of each sentence, the best first. Several models are an ensemble.
 
     `prefixes` are tokens that each sentence's output starts with, after the strategy's own prefix. A language model has
     no source: its sentences are the prefixes. The output of a sentence does not depend on the rest of the batch. With
-    a `shortlist`, only the words on it are scored.
+    a `shortlist`, only the words on it are scored. With `constraints`, one for each sentence, outputs have their
+    phrases, as far as these fit into the longest output.
     """
     scorer = Scorer(models)
     sentences = _count(scorer, source, source_lengths, prefixes)
@@ -41,7 +46,7 @@ def search(
     _check_tokens(scorer.models[0].output.out_features, strategy, starts)
     identities = tuple(map(tuple, _identities(source, source_lengths, starts)))
     words = None
-    if shortlist is not None and source is not None and source_lengths is not None:
+    if shortlist is not None and constraints is None and source is not None and source_lengths is not None:
         if trace is not None:
             raise UsageError("search: a trace is taken of the whole vocabulary, so it does not go with a shortlist")
         words = shortlist.words(source, source_lengths, starts, strategy.suppress)
@@ -51,8 +56,18 @@ def search(
         states = scorer.start(source, source_lengths, sentences)
         rules = strategy.rules(source_lengths, starts, scorer.device if source is None else source.device)
         rules = rules.within(most_positions(scorer.models))
-        found = strategy.run(SearchTask(scorer, states, rules, identities, trace))
+        task = SearchTask(scorer, states, rules, identities, trace)
+        if constraints is not None:
+            return constrained_search(_beam(strategy), task, list(constraints))
+        found = strategy.run(task)
         return found if words is None else words.outside(found)
+
+
+def _beam(strategy: Strategy) -> Beam:
+    if not isinstance(strategy, Beam):
+        name = type(strategy).__name__.lower()
+        raise UsageError(f"search: phrases are put into outputs by beam search, not by {name}; give a beam size")
+    return strategy
 
 
 def _count(

@@ -15,6 +15,9 @@ from regard.data.pairs import pad
 from regard.data.subwords.tokenizer import EOS, Subwords
 from regard.decoding import segment
 from regard.decoding.batching import in_batches
+from regard.decoding.constrained import WIDEST
+from regard.decoding.constraint import Constraint
+from regard.decoding.glossary import Glossary, Term, checked_glossary, phrase_of, word_ends
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.layout import Layout, Split, lay_out
 from regard.decoding.scorer import Scorer, evaluating, most_positions
@@ -41,6 +44,8 @@ class _Part:
     text: str
     ids: tuple[int, ...]
     prefix: tuple[int, ...]
+    terms: tuple[Term, ...] = ()
+    """the terms of the glossary that occur in it"""
 
 
 class Translator:
@@ -100,6 +105,7 @@ class Translator:
         n_best: int | None = None,
         prefixes: Sequence[str] | None = None,
         alignments: bool = False,
+        glossary: Mapping[str, str] | Glossary | None = None,
         first_line: int = 1,
         split: Split | None = None,
     ) -> list[Translation]:
@@ -111,6 +117,8 @@ class Translator:
         text, which the result then holds as `n_best`, the best first.
         Each translation starts with its entry of `prefixes`. `first_line` is the number of the first text, for notes.
         Scores of a text in several sentences are sums, and its n-best translations those with the largest sums.
+        Where a term of the `glossary` occurs in a text, such as {"dog": "Hund"}, every translation has the given one,
+        by a beam search with constraints; a term that does not fit into the longest output is left out, with a note.
         """
         if isinstance(texts, str):
             raise UsageError("translate: give a list of texts, not one text")
@@ -119,7 +127,9 @@ class Translator:
         if alignments and self.aligner is None:
             raise UsageError("translate: this translator has no aligner, so it cannot give alignments")
         starts = [""] * len(texts) if prefixes is None else prefixes
-        search = partial(self._plainly, strategy=strategy_for(strategy, self.strategy, n_best), split=split)
+        terms = None if glossary is None else checked_glossary(Glossary.of(glossary), self.target)
+        chosen = strategy_for(strategy, self.strategy, n_best)
+        search = partial(self._plainly, strategy=chosen, split=split, glossary=terms)
         marked = [not start and self._has_placeholders(text) for text, start in zip(texts, starts, strict=True)]
         plain = [at for at, own in enumerate(marked) if not own]
         done = search([texts[at] for at in plain], [starts[at] for at in plain], alignments)
@@ -175,6 +185,7 @@ class Translator:
         *,
         strategy: Strategy,
         split: Split | None,
+        glossary: Glossary | None = None,
     ) -> list[Translation]:
         """The translation of each text: those of its parts, put together."""
         starts = self.target.encode_batch(prefixes) if prefixes is not None else [[] for _ in texts]
@@ -185,11 +196,11 @@ class Translator:
         missing = [piece for layout in cut for piece in layout.pieces if piece not in known]
         known |= {piece: tuple(row) for piece, row in zip(missing, self.source.encode_batch(missing), strict=True)}
         parts = [
-            _Part(piece, known[piece], () if at else tuple(start))
+            _Part(piece, known[piece], () if at else tuple(start), glossary.found_in(piece) if glossary else ())
             for layout, start in zip(cut, starts, strict=True)
             for at, piece in enumerate(layout.pieces)
         ]
-        found = iter(self._translated(parts, self._search(parts, strategy), alignments))
+        found = iter(self._translated(parts, self._search_all(parts, strategy), alignments))
         rows = zip(whole, cut, strict=True)
         return [self._joined(layout, own, [next(found) for _ in own.pieces], alignments) for layout, own in rows]
 
@@ -205,17 +216,52 @@ class Translator:
         longest = self.max_source - 1
         return segment.split_text(piece, longest, lambda text: len(self.source.encode(text)), self.language)
 
+    def _search_all(self, parts: list[_Part], strategy: Strategy) -> list[list[Hypothesis]]:
+        """Search the parts with terms and those without apart, so that these are searched as without a glossary."""
+        held = [part for part in parts if part.terms]
+        if not held:
+            return self._search(parts, strategy)
+        with_terms = iter(self._search_with_terms(held, strategy))
+        others = iter(self._search([part for part in parts if not part.terms], strategy))
+        return [next(with_terms if part.terms else others) for part in parts]
+
     def _search(self, parts: list[_Part], strategy: Strategy) -> list[list[Hypothesis]]:
+        lengths = [len(part.ids) + 1 for part in parts]
+        with evaluating(self.models):
+            return in_batches(
+                parts, lengths, partial(self._search_batch, strategy), self.batch_tokens, workers=self.workers
+            )
+
+    def _search_with_terms(self, parts: list[_Part], strategy: Strategy) -> list[list[Hypothesis]]:
         def work(batch: list[_Part]) -> list[list[Hypothesis]]:
-            source, lengths = pad([np.array([*part.ids, EOS]) for part in batch])
-            prefixes = [part.prefix for part in batch]
-            source, lengths = source.to(self._device), lengths.to(self._device)
-            with one_core() if self._small else nullcontext():
-                return search(self.models, source, lengths, strategy, prefixes, shortlist=self.shortlist)
+            return self._search_batch(strategy, batch, [self._constraint(part) for part in batch])
 
         lengths = [len(part.ids) + 1 for part in parts]
         with evaluating(self.models):
-            return in_batches(parts, lengths, work, self.batch_tokens, workers=self.workers)
+            return in_batches(parts, lengths, work, self.batch_tokens // WIDEST, workers=self.workers)
+
+    def _search_batch(
+        self, strategy: Strategy, batch: list[_Part], constraints: Sequence[Constraint] | None = None
+    ) -> list[list[Hypothesis]]:
+        source, lengths = pad([np.array([*part.ids, EOS]) for part in batch])
+        prefixes = [part.prefix for part in batch]
+        source, lengths = source.to(self._device), lengths.to(self._device)
+        how: dict[str, Any] = {"shortlist": self.shortlist, "constraints": constraints}
+        with one_core() if self._small else nullcontext():
+            return search(self.models, source, lengths, strategy, prefixes, **how)
+
+    def _constraint(self, part: _Part) -> Constraint:
+        phrases = tuple(phrase_of(written, self.target) for _, written in part.terms)
+        return Constraint(phrases, word_ends(self.target))
+
+    def _left_out(self, part: _Part, best: Hypothesis) -> tuple[Note, ...]:
+        """A note for each term whose translation is not in the output."""
+        unmet = self._constraint(part).unmet(best.tokens) if part.terms else []
+        return tuple(
+            Note(0, f"the term '{term}' was left out: '{written}' did not fit into the longest output")
+            for term, written in part.terms
+            if phrase_of(written, self.target) in unmet
+        )
 
     def _translated(self, parts: list[_Part], found: list[list[Hypothesis]], alignments: bool) -> list[Translation]:
         """The translations of parts from what the search found."""
@@ -225,8 +271,8 @@ class Translator:
             rows = zip(parts, n_best, strict=True)
             links = self.aligner([Pair(part.text, part.ids, best.text, best.tokens) for part, (best, *_) in rows])
         return [
-            Translation(own[0].text, own[0].score, tuple(own), its, _unended(hypotheses[0]))
-            for own, its, hypotheses in zip(n_best, links, found, strict=True)
+            Translation(own[0].text, own[0].score, tuple(own), its, _unended(best) + self._left_out(part, best))
+            for part, own, its, (best, *_) in zip(parts, n_best, links, found, strict=True)
         ]
 
     def _joined(self, whole: Layout, cut: Layout, parts: list[Translation], alignments: bool) -> Translation:

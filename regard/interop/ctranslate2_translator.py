@@ -111,6 +111,12 @@ class CTranslate2Translator(Translator):
         )
         return self._searcher.search(requests, strategy)
 
+    def _search_with_terms(self, parts: list[Any], strategy: Strategy) -> list[list[Hypothesis]]:
+        """CTranslate2 has no search with constraints: texts with terms are translated by the model itself, in torch."""
+        if self.model_path is None:
+            raise UsageError(f"{self.folder}: a glossary needs the model itself; give the model file or its run")
+        return super()._search_with_terms(parts, strategy)
+
     def _score_batch(self, pairs: list[tuple[list[int], list[int]]]) -> list[tuple[float, ...]]:
         for source, target in pairs:
             self._check_length(max(len(source), len(target)))

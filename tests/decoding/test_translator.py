@@ -235,3 +235,33 @@ def test_a_strategy_is_a_text_or_a_value_and_n_best_a_number() -> None:
         TEXTS[:2], strategy=Beam(size=6), n_best=3
     )
     assert [len(one.n_best) for one in model.translate(TEXTS[:2], n_best=2)] == [2, 2]
+
+
+def test_terms_of_a_glossary_come_out_as_given() -> None:
+    model = translator(max_source=12, batch_tokens=40)
+    word = next(word for text in TEXTS for word in text.split() if word.isalpha() and len(word) > 3)
+    other = next(text for text in TEXTS if word not in text.split())
+    plain = model.translate([*TEXTS, other])
+    bound = model.translate([*TEXTS, other], glossary={word: "Zwei Hunde"}, strategy=Beam(size=3, n_best=2))
+    assert any(word in text.split() for text in TEXTS)
+    for text, before, after in zip([*TEXTS, other], plain, bound, strict=True):
+        if word in text.split():
+            assert all("Zwei Hunde" in one.text for one in after.n_best)
+            (alone,) = model.translate([text], glossary={word: "Zwei Hunde"}, strategy=Beam(size=3, n_best=2))
+            assert alone.text == after.text
+        else:
+            assert after.text == model.translate([text], strategy=Beam(size=3, n_best=2))[0].text
+            assert before.text
+        assert not any("left out" in note.message for note in after.notes)
+
+
+def test_a_term_that_does_not_fit_is_noted() -> None:
+    (found,) = translator(strategy=Beam(max_length=1)).translate(["A dog"], glossary={"dog": "Zwei kleine Hunde"})
+    assert "line 1: the term 'dog' was left out: 'Zwei kleine Hunde' did not fit" in [str(x) for x in found.notes][-1]
+
+
+def test_a_glossary_needs_a_beam_only_where_it_has_terms() -> None:
+    model = translator(strategy=Greedy())
+    assert model.translate(["A cat"], glossary={"dog": "Hund"})[0].text == model.translate(["A cat"])[0].text
+    with pytest.raises(UsageError, match="beam search"):
+        model.translate(["A dog"], glossary={"dog": "Hund"})

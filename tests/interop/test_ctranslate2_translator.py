@@ -127,3 +127,12 @@ def test_what_cannot_be_used_is_said(exported: Path, tmp_path: Path) -> None:
     translator = CTranslate2Translator(exported, threads=1)
     with pytest.raises(UsageError, match="a text has 3001 tokens, but the export has 2048 positions"):
         translator.translate(["dog " * 3000])
+
+
+def test_texts_with_terms_are_translated_by_the_model_itself(trained: Path, exported: Path) -> None:
+    terms = {"dog": "baum baum"}
+    found = open_ctranslate2(trained).translate(TEXTS, glossary=terms)
+    assert [one.text for one in found] == [one.text for one in load(trained).translate(TEXTS, glossary=terms)]
+    assert all("baum baum" in one.text for one, text in zip(found, TEXTS, strict=True) if "dog" in text.split())
+    with pytest.raises(UsageError, match="a glossary needs the model itself"):
+        CTranslate2Translator(exported).translate(["the dog"], glossary=terms)

@@ -33,6 +33,10 @@ def serve(
     cors: Annotated[list[str] | None, typer.Option(help="Another origin whose pages are allowed; repeatable.")] = None,
     host_name: Annotated[list[str] | None, typer.Option(help="Another host name of the server; repeatable.")] = None,
     proxy: Annotated[list[str] | None, typer.Option(help="A trusted proxy's address; repeatable.")] = None,
+    glossary: Annotated[
+        list[str] | None,
+        typer.Option(help="Terms that must come out as given, as FILE or SOURCE-TARGET=FILE; repeatable."),
+    ] = None,
     characters: Annotated[int, typer.Option(min=1, help="Maximum characters per request.")] = 10_000,
     file_characters: Annotated[int, typer.Option(min=1, help="Maximum characters per file.")] = 100_000,
     texts: Annotated[int, typer.Option(min=1, help="Maximum texts per request.")] = 128,
@@ -69,7 +73,7 @@ def serve(
         sites = Sites(host, ip_address(bound).is_loopback, tuple(host_name or ()), tuple(cors or ()))
         waiting = BatchWindow(seconds=window / 1000, items=batch)
         speed: dict[str, Any] = {"precision": precision, "shortlist": shortlist, "engine": engine}
-        service = make_service(models, limits, keys, waiting, device, threads, collected, **speed)
+        service = make_service(models, limits, keys, waiting, device, threads, collected, glossary or (), **speed)
         pairs = ", ".join(map(str, service.engines.all))
         server = Server(
             make_app(service, sites),

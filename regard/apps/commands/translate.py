@@ -14,6 +14,7 @@ from regard.apps.options import (
     BeamOption,
     DeviceOption,
     EngineOption,
+    GlossaryOption,
     KeepOption,
     Markup,
     MarkupOption,
@@ -41,6 +42,7 @@ app = typer.Typer(add_completion=False)
         "regard translate runs/en-de --beam 10 --n-best 3 --json < input.en",
         "regard translate --engine ctranslate2 runs/en-de < input.en    faster",
         "regard translate runs/en-de --alignments < input.en  translation ||| 0-0 1-2",
+        "regard translate runs/en-de --glossary terms.tsv < input.en",
         "regard translate runs/en-de --markup html < page.en.html > page.de.html",
     )
 )
@@ -59,6 +61,7 @@ def translate(
     ] = None,
     prefix: Annotated[str | None, typer.Option(help="A prefix that every translation starts with.")] = None,
     alignments: Annotated[bool, typer.Option("--alignments", help="Also print word links, source-target.")] = False,
+    glossary: GlossaryOption = None,
     markup: MarkupOption = None,
     keep: KeepOption = None,
     split: SplitOption = None,
@@ -74,6 +77,7 @@ def translate(
     use_threads(threads)
     from regard.base.allocator import keep_memory
     from regard.base.errors import UsageError
+    from regard.decoding.glossary import Glossary, checked_glossary
     from regard.decoding.stream import pipe_lines, pump
     from regard.decoding.translation import Translation
     from regard.decoding.translator import Translator
@@ -99,6 +103,7 @@ def translate(
         max_length=max_length,
         no_repeat_ngram=no_repeat_ngram,
     )
+    terms = None if glossary is None else checked_glossary(Glossary.read(glossary), translator.target)
     numbers: deque[int] = deque()
     blanks: deque[int] = deque()
 
@@ -112,7 +117,7 @@ def translate(
 
     def plainly(texts: list[str]) -> list[Translation]:
         starts = None if prefix is None else [prefix] * len(texts)
-        return translator.translate(texts, strategy=search, prefixes=starts, alignments=linked)
+        return translator.translate(texts, strategy=search, prefixes=starts, alignments=linked, glossary=terms)
 
     several = n_best is not None and n_best > 1
     translated = keeping(markup, keep, plainly, prefix=prefix, alignments=alignments, n_best=several)

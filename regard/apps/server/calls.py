@@ -1,7 +1,7 @@
 """The API calls: LibreTranslate's, so that its clients work unchanged, and two for alignments and explanations."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 from urllib.parse import quote
 
@@ -58,6 +58,10 @@ class Calls:
             engines, detected = await self._detected(texts, call.target)
         else:
             engines = [self._service.engine(call.source, call.target)] * len(texts)
+        if call.glossary:
+            self._check_glossary(call.glossary)
+            bound = {engine: engine.with_terms(call.glossary) for engine in engines}
+            engines = [bound[engine] for engine in engines]
         found = await self._translated(texts, engines, form, more)
         result: dict[str, list[Any]] = {"translatedText": [one.text for one in found]}
         if more:
@@ -158,6 +162,11 @@ class Calls:
             raise Refusal(503, "The server is shutting down")
         models = [{"source": one.source, "target": one.target} for one in self._engines.all]
         return Health(status="ok", waiting=self._service.batcher.waiting, models=models)
+
+    def _check_glossary(self, terms: Mapping[str, str]) -> None:
+        characters, allowed = sum(map(len, (*terms, *terms.values()))), self._service.limits.characters
+        if characters > allowed:
+            raise Refusal(413, f"The glossary has {characters} characters, but {allowed} are allowed")
 
     async def _engine(self, texts: list[str], source: str, target: str) -> Engine:
         if source != "auto":

@@ -1,7 +1,7 @@
 """The served models by language pair, and the works that they are asked for."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,6 +11,7 @@ from babel import Locale
 from regard.apps.server.batcher import Work
 from regard.apps.server.messages import ServedLanguage
 from regard.base.errors import UsageError
+from regard.decoding.glossary import Glossary, checked_glossary
 from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategy import Strategy
 from regard.decoding.translation import Pair, Translation
@@ -35,6 +36,15 @@ class Engine:
     target: str
     translator: Translator
     path: str = ""
+    glossary: Glossary | None = None
+    """terms that must come out as given"""
+
+    def with_terms(self, terms: Mapping[str, str] | None) -> "Engine":
+        """The engine with further terms, which come before its own."""
+        if not terms:
+            return self
+        own = () if self.glossary is None else self.glossary.terms
+        return replace(self, glossary=Glossary.of(dict(own) | dict(terms)))
 
     def strategy(self, n_best: int) -> Strategy:
         """The model's own search with n-best outputs, at most as many as its beam size."""
@@ -106,6 +116,25 @@ def _load(model: str, device: str, **settings: Any) -> Engine:
     return Engine(source, target, translator, path)
 
 
+def with_glossaries(engines: Engines, given: Sequence[str]) -> Engines:
+    """The engines with the glossaries of files given as FILE, for the only engine, or SOURCE-TARGET=FILE."""
+    read: dict[Engine, Glossary] = {}
+    for name in given:
+        named = _NAMED.fullmatch(name) if not Path(name).exists() else None
+        engine = engines.find(named[1], named[2]) if named else engines.all[0] if len(engines.all) == 1 else None
+        if engine is None:
+            pairs = ", ".join(f"{one.source}-{one.target}" for one in engines.all)
+            raise UsageError(
+                f"--glossary {name}: say for which languages, as in SOURCE-TARGET=FILE; these are: {pairs}"
+            )
+        if not isinstance(engine.translator.strategy, Beam):
+            raise UsageError(
+                f"--glossary {name}: the model of {engine} is not decoded by beam search, which terms need"
+            )
+        read[engine] = checked_glossary(Glossary.read(named[3] if named else name), engine.translator.target)
+    return Engines(replace(engine, glossary=read.get(engine)) for engine in engines.all)
+
+
 def languages_of(path: str | Path) -> tuple[str, str]:
     """The languages of a model: by its settings, or its name (`en-de`), or just `source` and `target`."""
     exported = (Path(path) / MANIFEST).is_file()
@@ -129,7 +158,8 @@ class Translating(Work):
 
     def run(self, items: list[str]) -> list[Translation]:
         strategy = self.engine.strategy(self.n_best)
-        return self.engine.translator.translate(items, strategy=strategy, alignments=self.alignments)
+        glossary = self.engine.glossary
+        return self.engine.translator.translate(items, strategy=strategy, alignments=self.alignments, glossary=glossary)
 
     def cost(self, item: str) -> int:
         return len(item)

@@ -31,6 +31,10 @@ class TranslateCall(Keyed, kw_only=True):
     target: Code
     format: Annotated[str | None, Meta(description="text, or html to keep the markup")] = None
     alternatives: Annotated[int | None, Meta(description="How many alternative translations to give")] = None
+    glossary: Annotated[
+        dict[str, str] | None,
+        Meta(description="Terms and their translations, which must come out as given; in a form, as JSON"),
+    ] = None
 
 
 class DetectCall(Keyed, kw_only=True):

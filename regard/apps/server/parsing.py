@@ -14,6 +14,7 @@ from regard.apps.server.messages import Refusal
 Field = tuple[str, str | bytes]
 _Call = TypeVar("_Call", bound=Struct)
 _LISTS = ("q", "translation")  # the fields that a form may give several times, as a list
+_OBJECT = "glossary"  # the field that a form gives as JSON
 _MOST_FIELDS = 1_000
 
 
@@ -52,6 +53,8 @@ def from_form(fields: list[Field], kind: type[_Call]) -> _Call:
         elif value or name in _LISTS or isinstance(value, bytes):
             table[name] = value
     try:
+        if _OBJECT in table:
+            table[_OBJECT] = msgspec.json.decode(table[_OBJECT])
         call = msgspec.convert(table, type=kind, strict=False)
         msgspec.json.encode(call)
     except UnicodeEncodeError as error:  # some character sets can encode a lone surrogate

@@ -11,7 +11,7 @@ import torch
 from starlette.requests import Request
 
 from regard.apps.server.batcher import Batcher, BatchWindow, Work
-from regard.apps.server.engines import Engine, Engines, load_engines
+from regard.apps.server.engines import Engine, Engines, load_engines, with_glossaries
 from regard.apps.server.limits import Bodies, Keys, Limits, Rates
 from regard.apps.server.messages import FileCall, Keyed, Refusal
 from regard.apps.server.metrics import Metrics
@@ -121,6 +121,7 @@ def make_service(
     device: str = "cpu",
     threads: int | None = None,
     suggestions: Suggestions | None = None,
+    glossaries: Sequence[str] = (),
     **settings: Any,
 ) -> Service:
     """A service with its models loaded. `threads` is the number of CPU threads per batch, by default all cores.
@@ -128,6 +129,7 @@ def make_service(
     Further settings are those of `regard.load`.
     """
     engines, metrics = load_engines(models, device, threads=threads, **settings), Metrics()
+    engines = with_glossaries(engines, glossaries)
     count = threads or torch.get_num_threads()  # set in the worker thread: OpenMP keeps the number per thread
     batcher = Batcher(metrics, limits.queue, window, lambda: torch.set_num_threads(count))
     return Service(engines, batcher, metrics, limits, keys, suggestions)

@@ -242,3 +242,25 @@ def test_markup_is_kept(home: Path, run: Run) -> None:
     assert lines[:-1] == plain.lines
     assert lines[-1].count("{dog}") == 1
     assert run("translate", "runs/en-de", "--markup", "html", "--prefix", "das", stdin=page).code == 2
+
+
+def test_terms_of_a_glossary_come_out_as_given(home: Path, run: Run) -> None:
+    Path("terms.tsv").write_text("dog\tbaum baum\n", encoding="utf-8")
+    lines = "".join(f"{text}\n" for text in TEXTS)
+    plain = run("translate", "runs/en-de", stdin=lines).lines
+    found = run("translate", "runs/en-de", "--glossary", "terms.tsv", stdin=lines)
+    for text, before, after in zip(TEXTS, plain, found.lines, strict=True):
+        assert ("baum baum" in after) == ("dog" in text)
+        assert "dog" in text or after == before
+    several = run("translate", "runs/en-de", "--glossary", "terms.tsv", "--n-best", "3", stdin=f"{TEXTS[0]}\n").lines
+    assert all("baum baum" in line for line in several)
+    short = run("translate", "runs/en-de", "--glossary", "terms.tsv", "--max-length", "1", stdin=f"{TEXTS[0]}\n")
+    assert "line 1: the term 'dog' was left out" in short.err
+
+
+def test_a_glossary_that_cannot_be_used(home: Path, run: Run) -> None:
+    Path("terms.tsv").write_text("dog\t漢字\n", encoding="utf-8")
+    refused = run("translate", "runs/en-de", "--glossary", "terms.tsv", stdin="the dog\n", code=2)
+    assert "the model's subwords cannot write" in refused.err
+    refused = run("translate", "runs/en-de", "--glossary", "none.tsv", stdin="the dog\n", code=1)
+    assert "there is no such file" in refused.err

@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -17,6 +18,7 @@ from regard.apps.server.app import make_app
 from regard.apps.server.engines import Engine, Engines
 from regard.apps.server.service import Service
 from regard.apps.server.suggestions import Suggestions
+from regard.decoding.glossary import Glossary
 from regard.inspection.explanation.explain import explain
 from tests.apps.running import Run
 from tests.apps.server import serving
@@ -46,6 +48,21 @@ def test_its_own_client_works_unchanged(engine: Engine) -> None:
         stranger = LibreTranslateAPI(f"http://127.0.0.1:{port}")
         with pytest.raises(OSError, match="403"):
             stranger.translate(TEXTS[0], "en", "de")
+
+
+def test_terms_of_a_request_and_of_the_server_come_out_as_given(engine: Engine) -> None:
+    served = replace(engine, glossary=Glossary.of({"cat": "haus haus"}))
+    with serving.called(serving.make_service(served)) as call:
+        ask = {**ASK, "q": TEXTS[:2]}
+        found = call("POST", "/translate", json=ask).json()["translatedText"]
+        assert ["haus haus" in text for text in found] == [True, False]
+        terms = {"dog": "baum baum"}
+        for given in ({"json": {**ask, "glossary": terms}}, {"data": {**ask, "glossary": json.dumps(terms)}}):
+            found = call("POST", "/translate", **given).json()["translatedText"]
+            assert ["baum baum" in text and "haus haus" in text for text in found] == [True, False]
+        for wrong, status in (({"dog": "漢"}, 400), ({"dog": ""}, 400), ("dog", 400), ({"a": "b" * 10_000}, 413)):
+            assert call("POST", "/translate", json={**ask, "glossary": wrong}).status_code == status
+        assert call("POST", "/translate", data={**ask, "glossary": "{"}).status_code == 400
 
 
 def test_alternatives_are_further_texts(call: Call, engine: Engine) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,10 @@ from regard.apps.server.engines import (
     language_name,
     languages_of,
     load_engines,
+    with_glossaries,
 )
 from regard.base.errors import UsageError
+from regard.decoding.glossary import Glossary
 from regard.decoding.strategies.greedy import Greedy
 from regard.interop.ctranslate2_export import export_ctranslate2
 from regard.interop.ctranslate2_translator import CTranslate2Translator
@@ -145,3 +148,18 @@ def test_costs_grow_with_the_text(engine: Engine) -> None:
 )
 def test_a_code_and_its_name(code: str, name: str) -> None:
     assert language_name(code) == name
+
+
+def test_glossaries_are_for_their_languages(engine: Engine, tmp_path: Path) -> None:
+    file = tmp_path / "terms.tsv"
+    file.write_text("dog\tbaum\n", encoding="utf-8")
+    [found] = with_glossaries(Engines([engine]), [str(file)]).all
+    assert found.glossary == Glossary.of({"dog": "baum"})
+    assert found.with_terms({"cat": "haus"}).glossary == Glossary.of({"dog": "baum", "cat": "haus"})
+    assert found.with_terms({"dog": "haus"}).glossary == Glossary.of({"dog": "haus"})
+    several = Engines([engine, replace(engine, source="xx")])
+    [first, second] = with_glossaries(several, [f"xx-de={file}"]).all
+    assert (first.glossary, second.glossary) == (None, Glossary.of({"dog": "baum"}))
+    for given in (str(file), f"de-en={file}"):
+        with pytest.raises(UsageError, match="SOURCE-TARGET=FILE; these are: en-de, xx-de"):
+            with_glossaries(several, [given])
