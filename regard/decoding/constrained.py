@@ -12,7 +12,7 @@ from typing import NamedTuple
 import torch
 
 from regard.data.subwords.tokenizer import EOS
-from regard.decoding.constraint import Constraint, Progress
+from regard.decoding.constraint import Constraint, Coverage
 from regard.decoding.hypothesis import Hypothesis, hypothesis
 from regard.decoding.one_way import LEAVE
 from regard.decoding.rules import FREE
@@ -29,7 +29,7 @@ class _Candidate(NamedTuple):
     value: float
     token: int
     parent: int
-    progress: Progress
+    coverage: Coverage
 
 
 def constrained_search(beam: Beam, task: SearchTask, constraints: list[Constraint]) -> list[list[Hypothesis]]:
@@ -86,7 +86,7 @@ class _Grid:
             (at * beams + beam, token)
             for at, own in enumerate(self.hypotheses)
             for beam, one in enumerate(own)
-            for token in sorted(one.progress.following)
+            for token in sorted(one.coverage.following)
         ]
         found: list[list[list[tuple[float, int]]]] = [[[] for _ in range(beams)] for _ in self.hypotheses]
         if places:
@@ -103,13 +103,13 @@ class _Grid:
         for parent, (own, tokens) in enumerate(zip(self.hypotheses[at], offered, strict=False)):
             for token, value in {token: value for value, token in tokens if value > -torch.inf}.items():
                 if token == EOS:
-                    if constraint.may_end(own.progress):
-                        banks[-1].append(_Candidate(own.score + value, value, token, parent, own.progress))
+                    if constraint.may_end(own.coverage):
+                        banks[-1].append(_Candidate(own.score + value, value, token, parent, own.coverage))
                     continue
-                progress = constraint.advance(own.progress, token)
-                if progress.missing <= room or not total:
-                    banks[total - progress.missing].append(
-                        _Candidate(own.score + value, value, token, parent, progress)
+                coverage = constraint.advance(own.coverage, token)
+                if coverage.missing <= room or not total:
+                    banks[total - coverage.missing].append(
+                        _Candidate(own.score + value, value, token, parent, coverage)
                     )
         for bank in banks:
             bank.sort(key=lambda one: -one.score)
@@ -150,7 +150,7 @@ class _Grid:
             chosen = [chosen[at] for at in stay]
         if not chosen:
             return
-        filler = _Candidate(-torch.inf, 0.0, EOS, 0, Progress())
+        filler = _Candidate(-torch.inf, 0.0, EOS, 0, Coverage())
         rows = [own + [filler] * (self.width - len(own)) for own in chosen]
         device = self.tokens.device
         parent = torch.tensor([[one.parent for one in own] for own in rows], device=device)

@@ -20,7 +20,7 @@ class Phrase:
 
 
 @dataclass(frozen=True)
-class Progress:
+class Coverage:
     """What a hypothesis has met: a function of its tokens."""
 
     met: frozenset[int] = frozenset()
@@ -45,9 +45,9 @@ class Constraint:
         return sum(phrase.least for phrase in self.phrases)
 
     @cached_property
-    def start(self) -> Progress:
-        """The progress of an output without tokens."""
-        return self._progress(frozenset(), ())
+    def start(self) -> Coverage:
+        """The coverage of an output without tokens."""
+        return self._coverage(frozenset(), ())
 
     @cached_property
     def _longest(self) -> int:
@@ -66,36 +66,36 @@ class Constraint:
                 room -= phrase.least
         return self if len(kept) == len(self.phrases) else Constraint(tuple(kept), self.ends)
 
-    def advance(self, progress: Progress, token: int) -> Progress:
-        """The progress after one more token."""
-        closed = self.closed(progress, token)
-        met = progress.met | closed if closed else progress.met
-        return self._progress(met, (*progress.recent, token)[-self._longest :] if self.phrases else ())
+    def advance(self, coverage: Coverage, token: int) -> Coverage:
+        """The coverage after one more token."""
+        closed = self.closed(coverage, token)
+        met = coverage.met | closed if closed else coverage.met
+        return self._coverage(met, (*coverage.recent, token)[-self._longest :] if self.phrases else ())
 
-    def closed(self, progress: Progress, token: int | None) -> frozenset[int]:
+    def closed(self, coverage: Coverage, token: int | None) -> frozenset[int]:
         """The phrases that are complete once this token follows; None stands for the end of the output."""
         ending = token is None or token in self.ends or token in self._firsts
         return frozenset(
             at
             for at, phrase in enumerate(self.phrases)
-            if at not in progress.met
+            if at not in coverage.met
             and (ending or not phrase.whole)
-            and any(progress.recent[-len(one) :] == one for one in phrase.alternatives)
+            and any(coverage.recent[-len(one) :] == one for one in phrase.alternatives)
         )
 
-    def may_end(self, progress: Progress) -> bool:
+    def may_end(self, coverage: Coverage) -> bool:
         """Whether an output that ends here has every phrase."""
-        return len(progress.met) + len(self.closed(progress, None)) == len(self.phrases)
+        return len(coverage.met) + len(self.closed(coverage, None)) == len(self.phrases)
 
     def unmet(self, tokens: tuple[int, ...]) -> list[Phrase]:
         """The phrases that an output does not have."""
-        progress = self.start
+        coverage = self.start
         for token in tokens:
-            progress = self.advance(progress, token)
-        met = progress.met | self.closed(progress, None)
+            coverage = self.advance(coverage, token)
+        met = coverage.met | self.closed(coverage, None)
         return [phrase for at, phrase in enumerate(self.phrases) if at not in met]
 
-    def _progress(self, met: frozenset[int], recent: tuple[int, ...]) -> Progress:
+    def _coverage(self, met: frozenset[int], recent: tuple[int, ...]) -> Coverage:
         missing, saved, following = 0, 0, set[int]()
         for at, phrase in enumerate(self.phrases):
             if at in met:
@@ -107,7 +107,7 @@ class Constraint:
                 following.add(one[0])
                 if begun < len(one):
                     following.add(one[begun])
-        return Progress(met, recent, missing - saved, frozenset(following))
+        return Coverage(met, recent, missing - saved, frozenset(following))
 
 
 def _begun(phrase: tuple[int, ...], recent: tuple[int, ...]) -> int:

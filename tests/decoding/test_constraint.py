@@ -36,16 +36,16 @@ def test_what_is_missing_can_be_written_in_so_many_tokens(
     phrases: tuple[Phrase, ...], tokens: list[int], ends: set[int]
 ) -> None:
     constraint = Constraint(phrases, ends)
-    progress = constraint.start
+    coverage = constraint.start
     for token in tokens:
-        progress = constraint.advance(progress, token)
-    assert 0 <= progress.missing <= constraint.least
-    while progress.missing:
-        following = [constraint.advance(progress, token) for token in sorted(progress.following)]
+        coverage = constraint.advance(coverage, token)
+    assert 0 <= coverage.missing <= constraint.least
+    while coverage.missing:
+        following = [constraint.advance(coverage, token) for token in sorted(coverage.following)]
         best = min(following, key=lambda one: one.missing)
-        assert best.missing < progress.missing
-        progress = best
-    assert constraint.may_end(progress)
+        assert best.missing < coverage.missing
+        coverage = best
+    assert constraint.may_end(coverage)
 
 
 def test_the_first_phrases_that_fit_are_kept() -> None:

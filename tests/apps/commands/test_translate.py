@@ -260,7 +260,7 @@ def test_terms_of_a_glossary_come_out_as_given(home: Path, run: Run) -> None:
 
 def test_a_glossary_that_cannot_be_used(home: Path, run: Run) -> None:
     Path("terms.tsv").write_text("dog\t漢字\n", encoding="utf-8")
-    refused = run("translate", "runs/en-de", "--glossary", "terms.tsv", stdin="the dog\n", code=2)
-    assert "the model's subwords cannot write" in refused.err
-    refused = run("translate", "runs/en-de", "--glossary", "none.tsv", stdin="the dog\n", code=1)
-    assert "there is no such file" in refused.err
+    refused = run("translate", "runs/en-de", "--glossary", "terms.tsv", stdin="the dog\n")
+    assert (refused.code, "the model's subwords cannot write" in refused.sentence) == (2, True)
+    refused = run("translate", "runs/en-de", "--glossary", "none.tsv", stdin="the dog\n")
+    assert (refused.code, "there is no such file" in refused.sentence) == (1, True)
