@@ -29,6 +29,7 @@ from advice_corpora import CORPORA, WEIGHTS, Parts
 from environments import WORK
 from measure import print_table, write_json
 
+from regard.base.errors import RegardError
 from regard.data.item import Item
 from regard.data.subwords.tokenizer import UNK
 from regard.loading import load
@@ -38,11 +39,14 @@ from regard.tasks.run import run_of
 from regard.tasks.start import Started, train_run
 from regard.tasks.task import Wishes
 from regard.tasks.translate import Translate
+from regard.training.interrupt import Interrupted
 from regard.training.optimizer import set_rate, take_step
 from regard.training.progress import Progress
 
 ADVISED = "advised"
 LIKELIHOOD = "bits per character"
+WORST = -99.0
+"""the score of settings that cannot be trained"""
 UNKNOWN = 25.0
 """nats that a word outside of the vocabulary costs: about what spelling it would"""
 VALIDATIONS = 4
@@ -105,7 +109,13 @@ class Bench:
         key = hashlib.sha256(said.encode()).hexdigest()[:16]
         kept = json.loads(self.kept.read_text(encoding="utf-8")) if self.kept.exists() else {}
         if key not in kept:
-            made = self._train(table, seconds, metric)
+            try:
+                made = self._train(table, seconds, metric)
+            except Interrupted:
+                raise
+            except RegardError as error:  # such as words of which hardly one comes twice
+                print(f"{self.name}: {name}: {error}", flush=True)
+                made = Tried(WORST, 0.0, 0)
             kept[key] = {"name": name, "score": made.score, "seconds": made.seconds, "steps": made.steps}
             self.kept.write_text(json.dumps(kept, indent=1), encoding="utf-8")
             print(f"{self.name}: {name}, {made.seconds:.0f} s: {metric} {made.score:.2f}", flush=True)
