@@ -52,6 +52,10 @@ class Mask(Part):
         """
         return None
 
+    def pairs(self) -> Int[Tensor, "2 pairs"] | None:
+        """The visible pairs (query, key), each once, where the mask lists them, as that of a graph does; else None."""
+        return None
+
     @property
     def fixed(self) -> bool:
         """Whether the mask is a plain value without tensors, so that results about it can be cached."""

@@ -37,14 +37,19 @@ _EDGES = torch.tensor([[0, 1, 2, 3, 0, 4, 6, 6, 5], [1, 0, 3, 2, 4, 0, 6, 5, 5]]
 
 EXAMPLES: dict[str, dict[str, list[dict[str, Any]]]] = {
     "scores": {
-        "additive": [{}, {"hidden": 5, "spelling": "joint"}, {"squash": "leaky"}],
+        "additive": [
+            {},
+            {"hidden": 5, "spelling": "joint"},
+            {"squash": "leaky"},
+            {"spelling": "bare", "squash": "leaky_inside"},
+        ],
         "scaled_dot": [{}, {"scale": 0.3}],
         "cosine": [{"sharpness": 3.0}],
         "distance": [{}, {"reach": 2.0}],
         "kernel": [{}, {"features": "relu"}, {"features": "exponential", "draws": 6}],
     },
     "masks": {
-        "edges": [{"pairs": _EDGES}, {"pairs": torch.empty(2, 0, dtype=torch.long)}],
+        "edges": [{"edges": _EDGES}, {"edges": torch.empty(2, 0, dtype=torch.long)}],
         "global_tokens": [{}, {"count": 2}],
         "matrix": [{"matrix": _PICTURE[0, 0]}, {"matrix": _PICTURE[:, 0]}, {"matrix": _PICTURE}],
         "padding": [{"lengths": torch.tensor([5, 2])}, {"lengths": torch.tensor([0, 7])}],
@@ -107,6 +112,7 @@ EXAMPLES: dict[str, dict[str, list[dict[str, Any]]]] = {
     "backends": {
         "blockwise": [{"block_bytes": 1000}],
         "linear": [{}, {"chunk": 2}],
+        "listed": [{"most": 1.0}],
         "sparse": [{"block": 2}, {"block": 3}],
         "union": [{"block": 3}],
     },

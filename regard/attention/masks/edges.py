@@ -4,6 +4,7 @@ Veličković et al., Graph Attention Networks, 2018, https://arxiv.org/abs/1710.
 """
 
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -16,19 +17,21 @@ from regard.base.errors import ShapeError
 class Edges(Mask):
     """A node may attend to the nodes that have an edge to it; memory grows with the edges, not with all pairs."""
 
-    pairs: Tensor
-    """the edges as (from, to), [2, edges]"""
+    edges: Tensor
+    """the edges as (from, to), [2, edges]; sorted by `to`, then by `from`, they are taken as they are"""
     _codes: Tensor = field(init=False, repr=False)
     _nodes: int = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if self.pairs.dim() != 2 or self.pairs.shape[0] != 2 or self.pairs.is_floating_point():
-            found = f"{list(self.pairs.shape)} of {self.pairs.dtype}"
-            raise ShapeError(f"edges: pairs must be whole numbers of shape [2, edges], but are {found}")
-        nodes = int(self.pairs.max()) + 1 if self.pairs.numel() else 0
-        seen, looking = self.pairs.long()
+        if self.edges.dim() != 2 or self.edges.shape[0] != 2 or self.edges.is_floating_point():
+            found = f"{list(self.edges.shape)} of {self.edges.dtype}"
+            raise ShapeError(f"edges: they must be whole numbers of shape [2, edges], but are {found}")
+        nodes = int(self.edges.max()) + 1 if self.edges.numel() else 0
+        seen, looking = self.edges.long()
+        codes = looking * nodes + seen
+        sorted_already = bool((codes[1:] > codes[:-1]).all())
         object.__setattr__(self, "_nodes", nodes)
-        object.__setattr__(self, "_codes", torch.unique(looking * nodes + seen))
+        object.__setattr__(self, "_codes", codes if sorted_already else torch.unique(codes))
 
     def forward(self, rows: Tensor, columns: Tensor) -> Tensor:
         inside = (rows < self._nodes) & (columns < self._nodes)
@@ -38,3 +41,10 @@ class Edges(Mask):
             return torch.zeros_like(wanted, dtype=torch.bool)
         found = torch.searchsorted(codes, wanted).clamp(max=codes.numel() - 1)
         return inside & (codes[found] == wanted)
+
+    def pairs(self) -> Tensor:
+        return self._pairs
+
+    @cached_property
+    def _pairs(self) -> Tensor:
+        return torch.stack((self._codes // max(1, self._nodes), self._codes % max(1, self._nodes)))

@@ -31,5 +31,5 @@ def test_without_edges_nothing_is_seen() -> None:
     "pairs", [torch.zeros(3, 4, dtype=torch.long), torch.zeros(2, dtype=torch.long), torch.rand(2, 4)]
 )
 def test_edges_are_two_rows_of_whole_numbers(pairs: torch.Tensor) -> None:
-    with pytest.raises(ShapeError, match=r"edges: pairs must be whole numbers of shape \[2, edges\], but are"):
+    with pytest.raises(ShapeError, match=r"edges: they must be whole numbers of shape \[2, edges\], but are"):
         Edges(pairs)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -57,6 +59,20 @@ def test_leaky_is_the_score_of_graph_attention() -> None:
     linear = linear + np.einsum("bhjd,hdm,hm->bhj", key.numpy(), w1, u)[:, :, None]
     expected = np.where(linear > 0, linear, 0.2 * linear)
     np.testing.assert_allclose(score(query, key).detach().numpy(), expected, rtol=1e-12, atol=1e-12)
+
+
+def test_leaky_inside_without_matrices_is_the_score_of_gatv2() -> None:
+    query, key = vectors()[0], torch.randn(2, 3, 6, 5, dtype=torch.float64)
+    score = Additive(spelling="bare", squash="leaky_inside").build(replace(SIZES, key_width=5)).double()
+    together = query[1, 2, 0] + key[1, 2, 3]
+    expected = (score.readout[2] * torch.where(together > 0, together, 0.2 * together)).sum()
+    torch.testing.assert_close(score(query, key)[1, 2, 0, 3], expected)
+    assert [name for name, _ in score.named_parameters()] == ["readout"]
+
+
+def test_without_matrices_the_widths_must_fit() -> None:
+    with pytest.raises(ConfigError, match="additive: without matrices, hidden must be the width of a query"):
+        Additive(spelling="bare", hidden=SIZES.query_width + 1).build(SIZES)
 
 
 def test_hidden_is_as_wide_as_a_query_unless_set() -> None:
