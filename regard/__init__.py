@@ -12,7 +12,8 @@
 
 Catalogs hold parts by name: a member is `masks.Window(128)` in Python and `window(128)` in a config, and
 `list(masks)` names them all. Of attention there are `scores`, `masks`, `normalizers`, `positions`, `memories` and
-`backends`; of layers `feeds` and `mixers`; of runs `models`, `tasks`, `optimizers`, `schedules` and `strategies`.
+`backends`; of layers `feeds`, `messages` and `mixers`; of runs `models`, `tasks`, `optimizers`, `schedules` and
+`strategies`.
 """
 
 import importlib
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from regard.inspection.explanation.explain import explain
     from regard.layers.block import Block
     from regard.layers.feed import FEEDS as feeds
+    from regard.layers.message import MESSAGES as messages
     from regard.layers.mixer import MIXERS as mixers
     from regard.layers.residual import Residual
     from regard.learning import Trained, train
@@ -85,6 +87,7 @@ _HOMES = {
     "load": "loading",
     "masks": "attention.mask:MASKS",
     "memories": "attention.memory:MEMORIES",
+    "messages": "layers.message:MESSAGES",
     "mixers": "layers.mixer:MIXERS",
     "models": "models.model:MODELS",
     "normalizers": "attention.normalizer:NORMALIZERS",
@@ -125,6 +128,7 @@ __all__ = [
     "load",
     "masks",
     "memories",
+    "messages",
     "mixers",
     "models",
     "normalizers",

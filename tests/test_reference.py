@@ -7,6 +7,7 @@ import pytest
 
 from regard.base.catalog import Catalog
 from regard.base.errors import UsageError
+from regard.models.model import MODELS
 from regard.reference import Setting, SettingsTable, find, settings_tables, text_of
 from regard.tasks.run import run_of
 from regard.tasks.task import TASKS
@@ -41,6 +42,8 @@ def around(section: SettingsTable, one: Setting) -> dict[str, Any]:
     language = "language" in section.tasks or member.startswith(("gpt", "rnn_lm"))
     task = next(iter(section.tasks), "language" if language else "translate")
     model = member.partition(".")[0] if head == "model" and member else ("gpt" if language else "transformer")
+    if "features" in MODELS.get(model).needs or "nodes" in section.tasks:  # type: ignore[attr-defined]
+        return {"task": "nodes", "data": {"train": ["a"]}, "model": {"name": "graph_network"}}
     table: dict[str, Any] = {
         "task": task,
         "data": {"train": ["a", "b"][: 1 if language else 2]},

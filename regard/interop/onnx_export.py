@@ -15,7 +15,7 @@ from regard.base.files import digest
 from regard.data.subwords.tokenizer import EOS
 from regard.decoding.scorer import first_token
 from regard.interop.export_folder import making, write_manifest
-from regard.interop.onnx_graphs import Axes, Graph, make_graphs
+from regard.interop.onnx_graphs import Axes, OnnxGraph, make_graphs
 from regard.interop.onnx_tracing import OPSET, libraries, trace
 from regard.runs.artifact import load_artifact
 from regard.runs.folder import model_file
@@ -58,7 +58,7 @@ def export_onnx(model: str | Path, out: str | Path, *, force: bool = False) -> P
 
 
 def example_inputs(
-    graph: Graph, vocabularies: tuple[int, int], batch: int, source: int, target: int, past: int
+    graph: OnnxGraph, vocabularies: tuple[int, int], batch: int, source: int, target: int, past: int
 ) -> list[Tensor]:
     """Random inputs of a graph, of these sizes."""
     sizes: dict[Any, int] = {"batch": batch, "source": source, "target": target, "past": past}
@@ -77,7 +77,7 @@ def example_inputs(
     return made
 
 
-def _check(graph: Graph, folder: Path, vocabularies: tuple[int, int], where: str) -> None:
+def _check(graph: OnnxGraph, folder: Path, vocabularies: tuple[int, int], where: str) -> None:
     """Check that the graph computes what the model computes."""
     _, runtime = libraries()
     session = runtime.InferenceSession(str(folder / f"{graph.name}.onnx"), providers=["CPUExecutionProvider"])
@@ -120,7 +120,7 @@ def _move_weights(traced: Any, weights: Any, places: dict[bytes, tuple[int, int]
         tensor.ClearField("raw_data")
 
 
-def _described(graph: Graph) -> dict[str, Any]:
+def _described(graph: OnnxGraph) -> dict[str, Any]:
     def side(tensors: Any) -> dict[str, list[str | int]]:
         return {name: list(axes) for name, axes in tensors.items()}
 

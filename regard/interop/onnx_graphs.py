@@ -66,7 +66,7 @@ class Slot:
 
 
 @dataclass(frozen=True, eq=False)
-class Graph:
+class OnnxGraph:
     """A function to export: its name, module, inputs and outputs."""
 
     name: str
@@ -76,7 +76,7 @@ class Graph:
     slots: Sequence[Slot] = field(default=())
 
 
-def make_graphs(model: Writer, where: str) -> list[Graph]:
+def make_graphs(model: Writer, where: str) -> list[OnnxGraph]:
     """The graphs of a model; an unsupported kind is refused."""
     if type(model) not in (TransformerModel, Seq2seqModel, GptModel):
         kind = type(model).__name__.removesuffix("Model").lower()
@@ -89,13 +89,13 @@ def make_graphs(model: Writer, where: str) -> list[Graph]:
     graphs = []
     if isinstance(model, Transducer):
         made = {slot.name: slot.axes for slot in slots if not slot.zeros}
-        graphs.append(Graph("start", StartGraph(model, slots), source, made))
+        graphs.append(OnnxGraph("start", StartGraph(model, slots), source, made))
     given: dict[str, Axes] = {"token": ("batch",)} | {slot.name: slot.axes for slot in slots}
     after = {f"next_{slot.name}": _grown(slot.axes) for slot in slots if slot.changes}
-    graphs.append(Graph("step", StepGraph(model, slots), given, {"logits": ("batch", vocabulary)} | after, slots))
+    graphs.append(OnnxGraph("step", StepGraph(model, slots), given, {"logits": ("batch", vocabulary)} | after, slots))
     if not isinstance(model, Seq2seqModel) or model.decoder.at_once:
         read = source | target if isinstance(model, Transducer) else target
-        graphs.append(Graph("score", ScoreGraph(model), read, {"logits": ("batch", "target", vocabulary)}))
+        graphs.append(OnnxGraph("score", ScoreGraph(model), read, {"logits": ("batch", "target", vocabulary)}))
     return graphs
 
 

@@ -19,7 +19,7 @@ import torch
 from torch import Tensor
 
 from regard.base.errors import RegardError
-from regard.interop.onnx_graphs import Graph
+from regard.interop.onnx_graphs import OnnxGraph
 
 OPSET = 18
 
@@ -32,7 +32,7 @@ def libraries() -> tuple[Any, Any]:
         raise RegardError("onnx and onnxruntime are not installed: pip install 'regard[onnx]'") from error
 
 
-def trace(graph: Graph, given: Sequence[Tensor]) -> Any:
+def trace(graph: OnnxGraph, given: Sequence[Tensor]) -> Any:
     """The graph as an `onnx.ModelProto` with its weights, traced with these inputs."""
     onnx, _ = libraries()
     named = {**graph.inputs, **graph.outputs}

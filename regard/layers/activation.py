@@ -10,13 +10,14 @@ from typing import Literal
 import torch.nn.functional as F
 from torch import Tensor
 
-Activation = Literal["relu", "gelu", "gelu_tanh", "silu", "tanh", "sigmoid", "identity"]
+Activation = Literal["relu", "gelu", "gelu_tanh", "silu", "elu", "tanh", "sigmoid", "identity"]
 
 ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "relu": F.relu,
     "gelu": F.gelu,
     "gelu_tanh": lambda x: F.gelu(x, approximate="tanh"),
     "silu": F.silu,
+    "elu": F.elu,
     "tanh": lambda x: x.tanh(),
     "sigmoid": lambda x: x.sigmoid(),
     "identity": lambda x: x,

@@ -82,8 +82,8 @@ def advise_text(files: Sequence[Path], wishes: Wishes, sides: int) -> Advice | N
         task="translate" if sides == 2 else "language",
         reasons="\n".join(f"# {reason}" for reason in reasons),
         name=_quoted(named),
-        train=_paths(files, wishes.out),
-        dev=f"dev = {_paths(wishes.dev, wishes.out)}\n" if wishes.dev else "",
+        train=relative_paths(files, wishes.out),
+        dev=f"dev = {relative_paths(wishes.dev, wishes.out)}\n" if wishes.dev else "",
         languages=_languages(codes),
         batches=_BATCHES.format(tokens=advice.tokens) if sides == 2 else "",
         metric=advice.metric if wishes.dev else "loss",
@@ -95,7 +95,7 @@ def advise_text(files: Sequence[Path], wishes: Wishes, sides: int) -> Advice | N
     return Advice(written, (counted, *reasons))
 
 
-def _paths(files: Sequence[Path], out: Path) -> str:
+def relative_paths(files: Sequence[Path], out: Path) -> str:
     """The files as run.toml lists them, relative to its own folder."""
     places = [file.resolve() for file in files]
     home = out.resolve().parent

@@ -23,7 +23,9 @@ from regard.runs.folder import RunFolder
 from regard.training.loss import Loss
 from regard.training.validation import mean_losses
 
-TASKS = Catalog("regard.tasks", besides=("advice", "run", "start", "task", "text_advice", "text_kinds", "texts"))
+TASKS = Catalog(
+    "regard.tasks", besides=("advice", "node_advice", "run", "start", "task", "text_advice", "text_kinds", "texts")
+)
 
 Say = Callable[[str], None]
 

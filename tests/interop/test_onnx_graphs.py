@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from regard.base.errors import UsageError
-from regard.interop.onnx_graphs import Graph, make_graphs, zeros
+from regard.interop.onnx_graphs import OnnxGraph, make_graphs, zeros
 from regard.models.gpt import Gpt, GptModel
 from regard.models.model import Design
 from regard.models.rnn_lm import RnnLm
@@ -21,7 +21,7 @@ DESIGNS: dict[str, Design] = {
 }
 
 
-def graphs(name: str) -> tuple[torch.nn.Module, dict[str, Graph]]:
+def graphs(name: str) -> tuple[torch.nn.Module, dict[str, OnnxGraph]]:
     model = DESIGNS[name].build(dict.fromkeys(DESIGNS[name].needs, 20)).eval()
     return model, {graph.name: graph for graph in make_graphs(model, "file")}
 

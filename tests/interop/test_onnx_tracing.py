@@ -5,7 +5,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.base.errors import RegardError
-from regard.interop.onnx_graphs import Graph
+from regard.interop.onnx_graphs import OnnxGraph
 from regard.interop.onnx_tracing import libraries, trace
 
 pytest.importorskip("onnx")
@@ -21,7 +21,7 @@ class Reshaped(nn.Module):
 
 
 def test_axes_with_names_may_have_any_size() -> None:
-    graph = Graph("reshaped", Reshaped(), {"x": (6, "length", 4)}, {"y": (6, "length", 4)})
+    graph = OnnxGraph("reshaped", Reshaped(), {"x": (6, "length", 4)}, {"y": (6, "length", 4)})
     session = runtime.InferenceSession(trace(graph, [torch.randn(6, 3, 4)]).SerializeToString())
     for length in (1, 3, 8):
         x = torch.randn(6, length, 4)
@@ -34,7 +34,7 @@ def test_what_cannot_be_traced_is_said_in_one_sentence(capfd: pytest.CaptureFixt
             return torch.special.bessel_j0(x)
 
     with pytest.raises(RegardError, match="onnx: the graph 'odd' of this model cannot be traced: ") as caught:
-        trace(Graph("odd", Odd(), {"x": ("length",)}, {"y": ("length",)}), [torch.randn(3)])
+        trace(OnnxGraph("odd", Odd(), {"x": ("length",)}, {"y": ("length",)}), [torch.randn(3)])
     assert "\n" not in str(caught.value)
     assert capfd.readouterr() == ("", "")
 

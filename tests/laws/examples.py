@@ -109,6 +109,10 @@ EXAMPLES: dict[str, dict[str, list[dict[str, Any]]]] = {
         "recurrent": [{}, {"cell": "lstm"}, {"cell": "elman", "view": "past"}],
         "self_attention": [{}, {"view": "past"}],
     },
+    "messages": {
+        "gat": [{}, {"heads": 3}],
+        "gatv2": [{}, {"heads": 2}],
+    },
     "backends": {
         "blockwise": [{"block_bytes": 1000}],
         "linear": [{}, {"chunk": 2}],

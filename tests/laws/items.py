@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import torch
 
+from regard.data.graph import Graph, sorted_edges
 from regard.data.pairs import Batch, collate
 from regard.data.plan import BatchPosition
 from regard.data.windows import Streams, StreamSettings, TextWindow
@@ -32,7 +34,21 @@ def text(number: int) -> TextWindow:
     return Streams(draw, StreamSettings(rows=4, length=6)).at(BatchPosition())
 
 
-ITEMS: Mapping[tuple[str, ...], Callable[[int], Any]] = {("source", "target"): pairs, ("text",): text}
+def graph(number: int) -> Graph:
+    """A ring of nodes with a few chords, every second node with a label to learn."""
+    draw, nodes = np.random.default_rng(number), 9
+    chords = torch.from_numpy(draw.integers(0, nodes, (2, 5)))
+    ring = torch.stack((torch.arange(nodes), torch.arange(1, nodes + 1) % nodes))
+    features = torch.from_numpy(draw.normal(size=(nodes, VOCABULARY))).to(torch.get_default_dtype())
+    labels = torch.from_numpy(draw.integers(0, VOCABULARY, nodes))
+    return Graph(features, sorted_edges(torch.cat((ring, chords), 1), nodes), labels, torch.arange(nodes) % 2 == 0)
+
+
+ITEMS: Mapping[tuple[str, ...], Callable[[int], Any]] = {
+    ("source", "target"): pairs,
+    ("text",): text,
+    ("features", "classes"): graph,
+}
 
 
 def item_for(design: Design, number: int = 0) -> Any:
@@ -61,8 +77,14 @@ class Feed:
 
 def run_with(model: Design | Mapping[str, Any]) -> Run:
     """A run of the model, with data of the kind that it learns from."""
+    return run_of(tables_with(model), "law")
+
+
+def tables_with(model: Design | Mapping[str, Any]) -> dict[str, Any]:
+    """The tables of such a run."""
     needs = model.needs if isinstance(model, Design) else MODELS.get(str(model["name"])).needs  # type: ignore[attr-defined]
-    return run_of({"data": {"train": [f"{side}.txt" for side in needs]}, "model": model}, "law")
+    table = {"data": {"train": [f"{side}.txt" for side in needs]}, "model": model}
+    return table | ({"task": "nodes"} if "features" in needs else {})
 
 
 def artifact_of(design: Design) -> Artifact:

@@ -22,7 +22,14 @@ from .items import Feed, artifact_of, item_for, run_with
 
 def loss_of(design: Design, model: Any) -> Tensor:
     """What a step would make small."""
-    return run_with(design).task.loss(model, item_for(design)).total
+    return run_with(design).task.loss(model, as_precise(item_for(design), model)).total
+
+
+def as_precise(item: Any, model: Any) -> Any:
+    """The item with its floating-point numbers, such as features, in the type of the model's weights."""
+    dtype = next(model.parameters()).dtype
+    numbers = {name: value for name, value in vars(item).items() if isinstance(value, Tensor)}
+    return replace(item, **{name: value.to(dtype) for name, value in numbers.items() if value.is_floating_point()})
 
 
 def slope(design: Design, model: Any, moves: dict[Tensor, Tensor], reach: float = 1e-7) -> float:

@@ -16,7 +16,7 @@ from regard.tasks.run import read_run
 from . import learners, readers, writers
 from .alternatives import changes
 from .designs import SMALL, complete, designs, offering, plain_designs, small
-from .items import run_with
+from .items import run_with, tables_with
 
 every = pytest.mark.parametrize("design", designs())
 plain = pytest.mark.parametrize("design", plain_designs())
@@ -108,8 +108,7 @@ def settings() -> list[Any]:
 @pytest.mark.parametrize(("name", "setting", "value"), settings())
 def test_every_setting_is_reached_from_a_run_file(name: str, setting: str, value: Any, tmp_path: Path) -> None:
     """Written in the file or on the command line, a value is that of the design, and is kept in the run's own copy."""
-    files = [f"{side}.txt" for side in MODELS.get(name).needs]
-    table = {"name": "law", "data": {"train": files}, "model": {"name": name}}
+    table = {"name": "law"} | tables_with({"name": name})
     plain_run, changed_run, kept = (tmp_path / f"{part}.toml" for part in ("plain", "changed", "kept"))
     plain_run.write_text(tomli_w.dumps(table), encoding="utf-8")
     changed_run.write_text(tomli_w.dumps(table | {"model": {"name": name, setting: value}}), encoding="utf-8")

@@ -1,4 +1,4 @@
-"""`regard draw`: pictures of masks, positions, normalizers and attention weights."""
+"""`regard draw`: pictures of masks, positions, normalizers, attention weights and neighborhoods of graphs."""
 
 import re
 from pathlib import Path
@@ -126,6 +126,35 @@ def weights(
     matrix = matrix.named(rows=rows.split() if rows else None, columns=columns.split() if columns else None)
     figure = pictures.heat_map(matrix.weights, matrix.rows, matrix.columns, title=file.stem if title is None else title)
     _write(figure, out, f"weights {file.stem}")
+
+
+@app.command(
+    epilog=examples(
+        "regard draw neighborhood runs/cora cora.npz 17",
+        "regard draw neighborhood runs/cora cora.npz 17 --layer layers.0 --out 17.svg",
+    )
+)
+def neighborhood(
+    model: Annotated[Path, typer.Argument(help="A graph network with attention: a model file or run folder.")],
+    graph: Annotated[Path, typer.Argument(help="The graph: a folder with edges.tsv, or an .npz file.")],
+    node: Annotated[str, typer.Argument(help="The name or number of a node.")],
+    layer: Annotated[
+        str | None, typer.Option(help="The attention layer; by default the last.", show_default=False)
+    ] = None,
+    title: Title = None,
+    out: Out = None,
+) -> None:
+    """Draw what a node of a graph attends to, head by head."""
+    pictures = _load()
+    from regard.decoding.node_classifier import NodeClassifier
+    from regard.inspection.pictures.neighborhood import neighborhood_picture
+    from regard.loading import load
+
+    classifier = load(model)
+    if not isinstance(classifier, NodeClassifier):
+        raise UsageError(f"{model}: is no graph network")
+    figure = neighborhood_picture(classifier.neighborhood(graph, node, layer), title=title or "")
+    typer.echo(f"wrote {pictures.save_figure(figure, out or Path(f'neighborhood-{node}.png'))}")
 
 
 @app.command(

@@ -42,7 +42,7 @@ class Listed(Backend):
         return f"{share:.0%} of all pairs are listed" if share > self.most else None
 
     def __call__(self, call: Call) -> Attended:
-        batch, heads, queries, _ = call.query.shape
+        batch, _, queries, _ = call.query.shape
         keys = call.key.shape[2]
         rows, columns = _visible(call)
         logits = call.score.along(call.query, spread(call.key, call.groups), rows, columns)

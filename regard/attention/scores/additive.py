@@ -17,7 +17,6 @@ from regard.attention.part import PerHead, Sizes, by_head
 from regard.attention.score import Score
 from regard.base.errors import ConfigError, check_at_least, check_one_of
 
-
 Spelling = Literal["split", "joint", "bare"]
 Squash = Literal["tanh", "leaky_inside", "leaky"]
 _SLOPE = 0.2

@@ -1,7 +1,7 @@
 """score(q, k) = leaky_relu(aᵀ q + bᵀ k)
 
-The score of graph attention (GAT): Veličković et al., 2018, https://arxiv.org/abs/1710.10903. Every query ranks the keys
-in the same order, that of bᵀ k ("static" attention: Brody et al., 2022, https://arxiv.org/abs/2105.14491).
+The score of graph attention (GAT): Veličković et al., 2018, https://arxiv.org/abs/1710.10903. Every query ranks the
+keys in the same order, that of bᵀ k ("static" attention: Brody et al., 2022, https://arxiv.org/abs/2105.14491).
 """
 
 from dataclasses import dataclass
@@ -16,9 +16,10 @@ from regard.attention.score import Score
 
 @dataclass(frozen=True)
 class LeakySum(Score):
-    """A number of the query plus a number of the key; `slope` is that of the rectifier below zero."""
+    """A number of the query plus a number of the key."""
 
     slope: float = 0.2
+    """the slope of the rectifier below zero"""
 
     def build(self, sizes: Sizes) -> "LeakySumWeights":
         return LeakySumWeights(sizes.heads, sizes.query_width, sizes.key_width, self.slope)

@@ -1,6 +1,8 @@
+import pytest
 import torch
 from torch import nn
 
+from regard.base.errors import ConfigError
 from regard.training.optimizers.adam import Adam
 from tests.training.test_optimizer import learn, model
 
@@ -33,3 +35,24 @@ def test_biases_and_norms_do_not_decay() -> None:
     (optimizer,) = Adam(weight_decay=0.3).build(model())
     found = [(group["weight_decay"], {one.dim() for one in group["params"]}) for group in optimizer.param_groups]
     assert found == [(0.3, {2}), (0.0, {1})]
+
+
+def test_an_l2_penalty_is_added_to_the_gradient_of_matrices() -> None:
+    nets = [model(), model()]
+    (penalized,), (plain,) = Adam(l2=0.3).build(nets[0]), Adam().build(nets[1])
+    for net in nets:
+        torch.manual_seed(2)
+        for weight in net.parameters():
+            weight.grad = torch.randn_like(weight)
+    for weight in nets[1].parameters():
+        if weight.dim() > 1:
+            weight.grad.add_(weight.detach(), alpha=0.3)  # type: ignore[union-attr]
+    penalized.step()
+    plain.step()
+    for one, other in zip(nets[0].parameters(), nets[1].parameters(), strict=True):
+        torch.testing.assert_close(one, other)
+
+
+def test_one_kind_of_decay_is_enough() -> None:
+    with pytest.raises(ConfigError, match="adam: set l2 or weight_decay, not both"):
+        Adam(l2=0.1, weight_decay=0.1)

@@ -1,0 +1,83 @@
+"""A trained graph network: the classes of a graph's nodes, and what each node attends to."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from regard.attention.record import attention_layers, record
+from regard.base.errors import UsageError
+from regard.data.graph import Graph
+from regard.data.graph_files import GraphFile, read_graph
+from regard.models.graph_network import GraphNetworkModel
+
+
+@dataclass(frozen=True)
+class Labeled:
+    """The class of a node, with the probability of every class."""
+
+    node: str
+    label: str
+    probabilities: dict[str, float]
+
+
+@dataclass(frozen=True)
+class Neighborhood:
+    """The nodes that a node attends to, itself among them, with the attention weights of each head."""
+
+    node: str
+    neighbors: tuple[str, ...]
+    weights: Float[Tensor, "heads neighbors"]
+
+
+class NodeClassifier:
+    """What `regard.load` returns for a graph network."""
+
+    def __init__(
+        self,
+        models: Sequence[GraphNetworkModel],
+        classes: tuple[str, ...],
+        feature_names: tuple[str, ...],
+        number: Callable[..., Graph],
+    ) -> None:
+        self.models, self.classes, self.feature_names, self.number = tuple(models), classes, feature_names, number
+
+    def read(self, path: str | Path) -> GraphFile:
+        """A graph file, its features in the order that the model was trained with."""
+        return read_graph(Path(path), self.feature_names)
+
+    def predict(self, path: str | Path) -> list[Labeled]:
+        """The class of every node of a graph."""
+        file = self.read(path)
+        found = self.probabilities(self.number(file, path=Path(path)))
+        return [
+            Labeled(node, self.classes[int(row.argmax())], dict(zip(self.classes, row.tolist(), strict=True)))
+            for node, row in zip(file.nodes, found, strict=True)
+        ]
+
+    def probabilities(self, graph: Graph) -> Float[Tensor, "nodes classes"]:
+        """The probability of every class for every node, the mean over the models."""
+        with torch.no_grad():
+            found = [model.eval()(graph.to(_device(model))).softmax(-1).cpu() for model in self.models]
+        return torch.stack(found).mean(0)
+
+    def neighborhood(self, path: str | Path, node: str, layer: str | None = None) -> Neighborhood:
+        """What a node attends to in an attention layer, by default the last."""
+        file, model = self.read(path), self.models[0]
+        if node not in file.nodes:
+            raise UsageError(f"{path}: has no node '{node}'; the first are: {', '.join(file.nodes[:5])}")
+        names = list(attention_layers(model))
+        if not names:
+            raise UsageError("neighborhood: this model has no attention; gat and gatv2 have")
+        graph, row = self.number(file, path=Path(path)).to(_device(model)), file.nodes.index(node)
+        with torch.no_grad(), record(model.eval(), layer or names[-1], rows=[row]) as seen:
+            model(graph)
+        columns = graph.looped[0][graph.looped[1] == row]
+        return Neighborhood(node, tuple(file.nodes[at] for at in columns.tolist()), seen.only()[0, :, 0, columns].cpu())
+
+
+def _device(model: GraphNetworkModel) -> torch.device:
+    return next(model.parameters()).device
