@@ -1,5 +1,6 @@
 """regard inspect: explain one translation, as an offline page and pictures."""
 
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Annotated
@@ -15,7 +16,7 @@ from regard.apps.options import (
     examples,
     use_threads,
 )
-from regard.base.errors import RegardError, UsageError
+from regard.base.errors import RegardError, UsageError, unknown
 
 if TYPE_CHECKING:
     from regard.inspection.explanation.explain import Explanation
@@ -27,6 +28,7 @@ app = typer.Typer(add_completion=False)
     epilog=examples(
         'regard inspect runs/en-de "a man in an orange hat ."',
         'regard inspect en-de.safetensors "a dog ." --target "ein hund ." --out dog.html',
+        'regard inspect runs/en-de "a dog ." --attention all              self-attention too',
         'regard inspect runs/en-de "a dog ." --out dog --png --svg       a folder, with pictures',
     )
 )
@@ -40,6 +42,9 @@ def inspect(
     out: Annotated[
         Path, typer.Option("--out", "-o", metavar="PLACE", help="A file that ends in .html, or a folder.")
     ] = Path("inspect.html"),
+    attention: Annotated[
+        str, typer.Option(help="What to record: cross, or all for the self-attention of encoder and decoder as well.")
+    ] = "cross",
     png: Annotated[bool, typer.Option("--png", help="Also draw a heat map of each layer as PNG.")] = False,
     svg: Annotated[bool, typer.Option("--svg", help="Also draw a heat map of each layer as SVG.")] = False,
     beam: BeamOption = None,
@@ -60,15 +65,19 @@ def inspect(
     pictures = _load_pictures() if png or svg else None
     page = _place(out)
     from regard.decoding.translator import Translator
-    from regard.inspection.explanation.explain import explain
+    from regard.inspection.explanation.explain import Detail, explain
+    from regard.inspection.explanation.forced import KINDS
     from regard.loading import load
 
+    if attention not in ("cross", "all"):
+        raise UsageError(unknown("--attention", attention, ("cross", "all"), "choices"))
+    detail = Detail(attention=KINDS if attention == "all" else KINDS[:1])
     translator = load(model, device=device)
     if not isinstance(translator, Translator):
         raise UsageError(f"{model}: a language model, which reads no source; there is no pair to inspect")
     search = chosen_strategy(strategy, beam, translator.strategy)
-    explanation = explain(translator, text, prefix=prefix, target=target, strategy=search)
-    _write_page(explanation, page)
+    explanation = explain(translator, text, prefix=prefix, target=target, strategy=search, detail=detail)
+    _write_page(replace(explanation, model=model.stem), page)
     if pictures is not None:
         _write_pictures(pictures, explanation, page, [ending for ending, on in (("png", png), ("svg", svg)) if on])
 

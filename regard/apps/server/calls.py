@@ -32,8 +32,11 @@ from regard.apps.server.translating import Translated, marked_up, plain
 from regard.apps.server.uploads import FILE_FORMATS, read_document
 from regard.base.errors import unknown
 from regard.data.subwords.tokenizer import words
+from regard.inspection.explanation.explain import Detail
+from regard.inspection.explanation.forced import KINDS, Kind
 
 FORMATS = ("text", "html")
+ATTENTION: dict[str, tuple[Kind, ...]] = {"cross": ("cross",), "all": KINDS}
 MOST_ALTERNATIVES = 32
 _PATIENCE = 500
 """milliseconds that LibreTranslate's page waits after a key press"""
@@ -151,10 +154,19 @@ class Calls:
 
     async def explain(self, call: ExplainCall) -> Explained:
         """Translate a text and explain the translation."""
-        self._service.check_size([call.q, call.prefix or ""], self._service.limits.explained)
-        engine = await self._engine([call.q], call.source, call.target)
-        [found] = await self._service.ask(Explaining(engine), [Question(call.q, call.prefix or "")])
-        return found
+        limits = self._service.limits
+        most = limits.explained if call.at is None else limits.characters
+        self._service.check_size([call.q, call.prefix or ""], most)
+        if (attention := call.attention or "cross") not in ATTENTION:
+            raise Refusal(400, unknown("attention", attention, ATTENTION, "kinds"))
+        detail = Detail(at=call.at, attention=ATTENTION[attention], longest=limits.explained)
+        detected: list[DetectedLanguage] = []
+        if call.source == "auto":
+            [engine], detected = await self._detected([call.q], call.target)
+        else:
+            engine = self._service.engine(call.source, call.target)
+        [found] = await self._service.ask(Explaining(engine), [Question(call.q, call.prefix or "", detail)])
+        return found | ({"detected": detected[0]} if detected else {})
 
     async def health(self) -> Health:
         """Health check: whether the server works, and the length of its queue."""

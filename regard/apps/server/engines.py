@@ -16,7 +16,7 @@ from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategy import Strategy
 from regard.decoding.translation import Pair, Translation
 from regard.decoding.translator import Translator
-from regard.inspection.explanation.explain import explain
+from regard.inspection.explanation.explain import Detail, explain
 from regard.interop.export_folder import MANIFEST, read_manifest
 from regard.loading import load
 from regard.runs.artifact import load_artifact
@@ -52,6 +52,11 @@ class Engine:
         if n_best > 1 and isinstance(own, Beam):
             return replace(own, n_best=min(n_best, own.size))
         return own
+
+    @property
+    def name(self) -> str:
+        """The name of the model: that of its file or run folder, or its languages."""
+        return Path(self.path).stem or str(self)
 
     def __str__(self) -> str:
         return f"{self.source} → {self.target}"
@@ -189,6 +194,7 @@ class Question(NamedTuple):
 
     text: str
     prefix: str = ""
+    detail: Detail = Detail()
 
 
 @dataclass(frozen=True)
@@ -198,7 +204,9 @@ class Explaining(Work):
     engine: Engine
 
     def run(self, items: list[Question]) -> list[dict[str, Any]]:
-        return [explain(self.engine.translator, item.text, prefix=item.prefix).to_dict() for item in items]
+        translator = self.engine.translator
+        found = [explain(translator, one.text, prefix=one.prefix, detail=one.detail) for one in items]
+        return [replace(one, model=self.engine.name).to_dict() for one in found]
 
     def cost(self, item: Question) -> int:
-        return 8 * len(item.text)
+        return 8 * len(item.text) * len(item.detail.attention)

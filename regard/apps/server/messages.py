@@ -55,10 +55,16 @@ class AlignCall(Keyed, kw_only=True):
 class ExplainCall(Keyed, kw_only=True):
     """A text whose translation is to be explained."""
 
-    q: Annotated[str, Meta(description="A text of one line")]
+    q: Annotated[str, Meta(description="A text")]
     source: Source
     target: Code
     prefix: Annotated[str | None, Meta(description="What the translation starts with")] = None
+    at: Annotated[
+        int | None, Meta(description="A position in the text: only the sentence there is explained, for longer texts")
+    ] = None
+    attention: Annotated[
+        str | None, Meta(description="cross, or all to get the self-attention of encoder and decoder as well")
+    ] = None
 
 
 class SuggestCall(Keyed, kw_only=True):
@@ -133,6 +139,9 @@ class Explained(TypedDict):
     score: float
     links: list[WordLink]
     parts: list[dict[str, Any]]
+    attention: list[str]
+    model: str
+    detected: NotRequired[DetectedLanguage]
 
 
 class Suggested(TypedDict):

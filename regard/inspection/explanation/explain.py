@@ -8,28 +8,29 @@ explanation.to_html()    # a page of its own
 from dataclasses import dataclass
 from typing import Any
 
-import torch
-
-from regard.alignment.aligner import Aligner
-from regard.alignment.head_choice import HeadChoice, chosen_heads
-from regard.attention.record import attention_layers
+from regard.alignment.head_choice import HeadChoice
 from regard.base.errors import UsageError
 from regard.data.links import Link, Links
-from regard.data.subwords.tokenizer import EOS, Subwords, words
+from regard.data.subwords.tokenizer import words
 from regard.decoding.layout import Layout
-from regard.decoding.search import search
 from regard.decoding.strategy import Strategy, strategy_for
-from regard.decoding.trace import Trace
-from regard.decoding.translation import Pair
 from regard.decoding.translator import Translator
-from regard.inspection.explanation.beam_path import Path, beam_path
-from regard.inspection.explanation.forced import Forced, entropy, force, likeliest
-from regard.inspection.explanation.text_part import Layer, ShownAlternative, TextPart, Written
-from regard.inspection.explanation.tokens import SPACE, shown, tokens_of
+from regard.inspection.explanation.forced import Kind, kinds_of
+from regard.inspection.explanation.looking import find_translation, linking_heads, look_into
+from regard.inspection.explanation.text_part import TextPart
 from regard.inspection.page.standalone import standalone
 
-OTHERS = 6
-"""the number of alternatives shown for a target token"""
+
+@dataclass(frozen=True)
+class Detail:
+    """How much is explained: by default every part of a text, with cross-attention."""
+
+    at: int | None = None
+    """a position in the text, in characters: only the part there is explained, the others are just translated"""
+    attention: tuple[Kind, ...] = ("cross",)
+    """the kinds of attention that are recorded"""
+    longest: int | None = None
+    """longer parts, in characters, are just translated"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,13 +40,19 @@ class Explanation:
     source: str
     target: str
     parts: tuple[TextPart, ...]
+    gaps: tuple[tuple[str, str], ...] = ()
+    """the white space before each part, in the text and in the translation"""
     heads: HeadChoice | None = None
     """the heads that the links come from"""
+    attention: tuple[Kind, ...] = ()
+    """the kinds of attention that the model has"""
+    model: str = ""
+    """the name of the model, for readers"""
 
     @property
     def score(self) -> float:
         """The sum of the log-probabilities of all target tokens and ends."""
-        return sum(written.log_probability for part in self.parts for written in part.target)
+        return sum(part.score for part in self.parts)
 
     @property
     def links(self) -> Links:
@@ -59,8 +66,8 @@ class Explanation:
     def to_dict(self) -> dict[str, Any]:
         """The explanation as plain JSON; words are numbered over all parts, weights have three decimals."""
         parts, source, target = [], 0, 0
-        for part in self.parts:
-            parts.append(part.to_dict(source, target))
+        for part, gaps in zip(self.parts, self.gaps, strict=True):
+            parts.append(part.to_dict(source, target, gaps))
             source, target = source + part.sizes[0], target + part.sizes[1]
         return {
             "source": {"text": self.source, "words": self._words(0)},
@@ -71,6 +78,8 @@ class Explanation:
                 for one in self.links
             ],
             "heads": None if self.heads is None else self.heads.to_dict(),
+            "attention": list(self.attention),
+            "model": self.model,
             "parts": parts,
         }
 
@@ -95,102 +104,69 @@ def explain(
     prefix: str = "",
     target: str | None = None,
     strategy: Strategy | str | None = None,
+    detail: Detail | None = None,
 ) -> Explanation:
     """Explain how a text is translated, or how the model scores a given translation, the `target`.
 
     >>> regard.explain(regard.load("runs/en-de"), "Two dogs play in the snow .").to_html()
 
-    `prefix` is what the translation starts with. Sentences are parts, as when translating, and so are the parts of
-    those that are longer than the model's limit; a line break in the prefix ends the translation of a part.
+    `prefix` is what the translation starts with. A text longer than the model's limit is translated in parts;
+    a line break in the prefix ends the translation of a part.
     """
     if target is not None and prefix:
         raise UsageError("explain: give a prefix or a whole target, not both")
+    detail = detail or Detail()
+    layout = translator.lay_out_parts(text) if target is None else Layout((text,), ("", ""))
+    if not words(text):
+        layout = Layout((), (text,))
+    starts = _starts(len(layout.pieces), prefix) if target is None else [(target, True)] * len(layout.pieces)
+    looked = _looked_into(layout, detail)
+    search_with = strategy_for(strategy, translator.strategy)
+    others = iter(_translated(translator, layout, starts, looked, search_with))
     parts: list[TextPart] = []
     before = ""
-    layout = translator.lay_out_parts(text) if target is None else Layout((text,), ("", ""))
-    for piece, start, whole in _starts(layout, prefix, target):
-        given = translator.target.encode(start)
-        search_with = None if whole else strategy_for(strategy, translator.strategy)
-        found, path = _find(translator, piece, given, search_with)
-        parts.append(_look(translator, piece, found, path, len(given) + whole, before))
+    for number, (piece, (start, whole)) in enumerate(zip(layout.pieces, starts, strict=True)):
+        if number in looked:
+            given = translator.target.encode(start)
+            found, path = find_translation(translator, piece, given, None if whole else search_with)
+            parts.append(look_into(translator, piece, found, path, len(given) + whole, before, detail.attention))
+        else:
+            parts.append(next(others))
         before += f"{parts[-1].texts[1]}\n"
-    spelled = layout.filled([part.texts[1] for part in parts]).text if parts else ""
-    return Explanation(text, spelled, tuple(parts), _linking_heads(translator))
+    spelled = layout.filled([part.texts[1] for part in parts]) if parts else Layout((), ("",))
+    gaps = tuple(zip(layout.gaps, spelled.gaps, strict=True))[: len(parts)]
+    kinds = kinds_of(translator.models[0])
+    return Explanation(text, spelled.text, tuple(parts), gaps, linking_heads(translator), kinds)
 
 
-def _starts(layout: Layout, prefix: str, target: str | None) -> list[tuple[str, str, bool]]:
-    """Each part of the text, what its translation starts with, and whether that is all of it."""
-    cut = [piece for piece in layout.pieces if words(piece)]
-    if target is not None or not cut:
-        return [(piece, target or "", True) for piece in cut]
+def _starts(count: int, prefix: str) -> list[tuple[str, bool]]:
+    """What the translation of each part starts with, and whether that is all of it."""
     *ended, last = prefix.split("\n")
-    while len(ended) >= len(cut) and words(last):  # more lines than parts: join them
+    while len(ended) >= count and words(last):  # more lines than parts: join them
         last = f"{ended.pop()} {last}"
-    starts = [(start, True) for start in ended[: len(cut)]] + [(last, False)] + [("", False)] * len(cut)
-    return [(piece, start, whole) for piece, (start, whole) in zip(cut, starts, strict=False)]
+    starts = [(start, True) for start in ended[:count]] + [(last, False)] + [("", False)] * count
+    return starts[:count]
 
 
-def _find(
-    translator: Translator, text: str, given: list[int], strategy: Strategy | None
-) -> tuple[tuple[int, ...], Path]:
-    """The ids of the best translation and the search path; the given ids, where there is nothing to search."""
-    if strategy is None:
-        return tuple(given), ()
-    device = next(translator.models[0].parameters()).device
-    source = torch.tensor([[*translator.source.encode(text), EOS]], device=device)
-    lengths = torch.tensor([source.shape[1]], device=device)
-    trace = Trace()
-    [[best, *_]] = search(translator.models, source, lengths, strategy, [given], trace=trace)
-    return best.tokens, beam_path(trace[0], best.tokens)
+def _looked_into(layout: Layout, detail: Detail) -> set[int]:
+    """The numbers of the parts that are explained."""
+    longest = detail.longest or max(map(len, layout.pieces), default=0)
+    fitting = {number for number, piece in enumerate(layout.pieces) if len(piece) <= longest and words(piece)}
+    if detail.at is None:
+        return fitting
+    return fitting & {max((number for number, start in enumerate(layout.starts) if start <= detail.at), default=0)}
 
 
-def _look(translator: Translator, text: str, found: tuple[int, ...], path: Path, forced: int, before: str) -> TextPart:
-    """The explanation of a text and the ids of its translation, of which the first `forced` were given."""
-    read = tuple(translator.source.encode(text))
-    spelled = translator.target.decode(found)
-    seen = force(translator.models, [*read, EOS], [*found, EOS])
-    written = []
-    for at, token in enumerate(tokens_of(translator.target, spelled, found)):
-        chance = float(seen.log_probabilities[at, (*found, EOS)[at]])
-        others = _alternatives(translator.target, found, at, seen, before)
-        written.append(Written(token, chance, at < forced, others))
-    return TextPart(
-        source=tokens_of(translator.source, text, read),
-        target=tuple(written),
-        layers=tuple(Layer(name, own, tuple(entropy(own).tolist())) for name, own in seen.layers.items()),
-        links=_links(translator, Pair(text, read, spelled, found), seen),
-        path=path,
-        texts=(text, spelled),
-        spelling=translator.target,
-    )
-
-
-def _alternatives(
-    subwords: Subwords, found: tuple[int, ...], at: int, seen: Forced, before: str
-) -> tuple[ShownAlternative, ...]:
-    """The likeliest other tokens, without a lone space: a prefix that ends in one is no different."""
-    others: list[ShownAlternative] = []
-    own = (*found, EOS)[at]
-    for number, chance in likeliest(seen.log_probabilities[at], OTHERS + 1, without=own):
-        start = before + subwords.decode([*found[:at], number])
-        token = shown(subwords, number)
-        if token.text != SPACE:
-            others.append(ShownAlternative(token, chance, f"{start}\n" if number == EOS else start))
-    return tuple(others[:OTHERS])
-
-
-def _links(translator: Translator, pair: Pair, seen: Forced) -> Links:
-    """The word links; None if the alignment heads do not attend to single tokens."""
-    heads = _linking_heads(translator)
-    if heads is None or any(layer not in seen.layers for layer in heads.layers):
-        return ()
-    [links] = (translator.aligner or Aligner(translator))([pair])
-    return links
-
-
-def _linking_heads(translator: Translator) -> HeadChoice | None:
-    """The alignment heads; None for a model without attention over its source."""
-    if isinstance(translator.aligner, Aligner):
-        return translator.aligner.heads
-    has_some = any(name.rpartition(".")[2] == "cross" for name in attention_layers(translator.models[0]))
-    return chosen_heads(translator) if has_some else None
+def _translated(
+    translator: Translator, layout: Layout, starts: list[tuple[str, bool]], looked: set[int], strategy: Strategy
+) -> list[TextPart]:
+    """The parts that are not looked into, translated together."""
+    rest = [(piece, *starts[at]) for at, piece in enumerate(layout.pieces) if at not in looked]
+    open_ended = [(piece, start) for piece, start, whole in rest if not whole]
+    pieces, prefixes = [piece for piece, _ in open_ended], [start for _, start in open_ended]
+    found = translator.translate(pieces, prefixes=prefixes, strategy=strategy, split="line")
+    said = ((one.text, one.score) for one in found)
+    given = [(piece, start) for piece, start, whole in rest if whole]
+    scores = iter(translator.score([piece for piece, _ in given], [start for _, start in given]))
+    told = [(piece, *((start, sum(next(scores))) if whole else next(said))) for piece, start, whole in rest]
+    return [TextPart((piece, target), score) for piece, target, score in told]

@@ -1,57 +1,82 @@
 """Teacher forcing on a given translation, with attention weights and log-probabilities recorded."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from regard.attention.record import attention_layers, record
+from regard.attention.record import attention_layers, watch
 from regard.data.pairs import collate
 from regard.data.subwords.tokenizer import BOS, PAD, UNK
 from regard.decoding.scorer import evaluating, log_mean
 from regard.models.writer import Writer
+
+Kind = Literal["cross", "encoder", "decoder"]
+"""cross-attention, from target to source; self-attention of the encoder; self-attention of the decoder"""
+KINDS: tuple[Kind, ...] = ("cross", "encoder", "decoder")
 
 
 @dataclass(frozen=True, eq=False)
 class Forced:
     """What was recorded for one pair, both sides with their `</s>`."""
 
-    layers: dict[str, Float[Tensor, "heads target source"]]
-    """the weights of each attention over the source, by the layer's name"""
+    attention: dict[Kind, dict[str, Float[Tensor, "heads query key"]]]
+    """the weights of each attention layer by its name, of the kinds that were asked for"""
     log_probabilities: Float[Tensor, "target vocabulary"]
     """log p(· | y_1 … y_(t-1), source) at each position"""
 
+    @property
+    def layers(self) -> dict[str, Float[Tensor, "heads target source"]]:
+        """The weights of each cross-attention layer."""
+        return self.attention["cross"]
 
-def force(models: Sequence[Writer], source: Sequence[int], target: Sequence[int]) -> Forced:
+
+def kind_of(layer: str) -> Kind:
+    """The kind of an attention layer, by its name."""
+    if layer.rpartition(".")[2] == "cross":
+        return "cross"
+    return "encoder" if layer.rpartition(":")[2].startswith("encoder") else "decoder"
+
+
+def kinds_of(model: Writer) -> tuple[Kind, ...]:
+    """The kinds of attention that a model has."""
+    found = set(map(kind_of, attention_layers(model)))
+    return tuple(kind for kind in KINDS if kind in found)
+
+
+def force(
+    models: Sequence[Writer], source: Sequence[int], target: Sequence[int], kinds: Collection[Kind] = KINDS[:1]
+) -> Forced:
     """Run one or several models on a pair with teacher forcing; the ids of both sides end in `</s>`.
 
     From the second model on, the names of layers have its number in front, as in `2:decoder.cross`. A layer that does
-    not attend to single source tokens, because its memory compresses them, is left out.
+    not attend to single tokens, because its memory compresses them, is left out. The query of a row of decoder
+    self-attention is the token before the one that is predicted: its keys are `<s>` and the target without `</s>`.
     """
     batch = collate([np.array(source)], [np.array(target)]).to(next(models[0].parameters()).device)
     given = (batch.source, batch.source_lengths, batch.target_in)
-    layers: dict[str, Tensor] = {}
+    sizes = {"cross": (len(target), len(source)), "encoder": (len(source),) * 2, "decoder": (len(target),) * 2}
+    attention: dict[Kind, dict[str, Tensor]] = {kind: {} for kind in KINDS}
     distributions = []
     with evaluating(models):
         for number, model in enumerate(models, start=1):
             prefix = f"{number}:" if number > 1 else ""
-            if not any(name.endswith("cross") for name in attention_layers(model)):
-                distributions.append(model(*given).float().log_softmax(-1))
-                continue
-            with record(model, "*cross") as seen:
+            wanted = [name for name in attention_layers(model) if kind_of(name) in kinds]
+            with watch(model, dict.fromkeys(wanted), within=torch.no_grad) as seen:
                 distributions.append(model(*given).float().log_softmax(-1))
             for name, calls in seen.items():
                 weights = torch.cat(calls, dim=2)[0].float().cpu()  # all rows at once, or one call for each step
-                if weights.shape[1:] == (len(target), len(source)):
-                    layers[prefix + name] = weights
+                if weights.shape[1:] == sizes[kind_of(name)]:
+                    attention[kind_of(name)][prefix + name] = weights
         mean = log_mean(distributions)[0].cpu()
-    return Forced(layers, mean)
+    return Forced(attention, mean)
 
 
-def entropy(weights: Float[Tensor, "*heads target source"]) -> Float[Tensor, "*heads"]:
+def entropy(weights: Float[Tensor, "*heads query key"]) -> Float[Tensor, "*heads"]:
     """Attention entropy in bits: the mean over a head's rows of H(w) = -Σ_j w_j log₂ w_j, rows normalized to 1.
 
     0 bits: one token at a time. log₂ n bits: all n tokens alike.

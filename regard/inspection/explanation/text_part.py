@@ -35,28 +35,36 @@ class Written:
 
 @dataclass(frozen=True, eq=False)
 class Layer:
-    """One attention layer over the source, with the entropy of each head in bits."""
+    """One attention layer, with the entropy of each head in bits."""
 
     name: str
-    weights: Float[Tensor, "heads target source"]
+    weights: Float[Tensor, "heads query key"]
     entropy: tuple[float, ...]
 
 
 @dataclass(frozen=True, eq=False)
 class TextPart:
-    """A text that was translated as one: the whole text, unless it is longer than the model's limit.
+    """A text that was translated as one: a sentence, or a part of one that is longer than the model's limit.
 
-    Words, those of links too, are numbered within the part.
+    Words, those of links too, are numbered within the part. A part that was translated, but not looked into, has no
+    tokens, links and layers.
     """
 
-    source: tuple[Token, ...]
-    target: tuple[Written, ...]
-    layers: tuple[Layer, ...]
-    links: Links
-    path: Path
-    """the path of the search; empty if the translation was given"""
     texts: tuple[str, str]
-    spelling: Subwords
+    score: float
+    """the sum of the log-probabilities of the target tokens and the end"""
+    source: tuple[Token, ...] = ()
+    target: tuple[Written, ...] = ()
+    layers: tuple[Layer, ...] = ()
+    """cross-attention"""
+    encoder: tuple[Layer, ...] = ()
+    """self-attention of the encoder; empty unless asked for"""
+    decoder: tuple[Layer, ...] = ()
+    """self-attention of the decoder; empty unless asked for"""
+    links: Links = ()
+    path: Path = ()
+    """the path of the search; empty if the translation was given"""
+    spelling: Subwords | None = None
     """the subwords that decode the tokens of the path"""
 
     @property
@@ -64,13 +72,22 @@ class TextPart:
         """The number of words of each side."""
         return len(words(self.texts[0])), len(words(self.texts[1]))
 
-    def to_dict(self, source: int = 0, target: int = 0) -> dict[str, Any]:
-        """Plain JSON without the links; `source` and `target` are the numbers that its words start with."""
+    def to_dict(self, source: int = 0, target: int = 0, gaps: tuple[str, str] = ("", "")) -> dict[str, Any]:
+        """Plain JSON without the links.
+
+        `source` and `target` are the numbers that its words start with, `gaps` the white space before it on each side.
+        """
         return {
+            "texts": dict(zip(("source", "target"), self.texts, strict=True)),
+            "gaps": dict(zip(("source", "target"), gaps, strict=True)),
             "source": [_token_as_dict(token, source) for token in self.source],
             "target": [_written_as_dict(written, target) for written in self.target],
             "layers": [_layer_as_dict(layer) for layer in self.layers],
-            "path": [[_branch_as_dict(branch, self.spelling) for branch in step] for step in self.path],
+            "encoder": [_layer_as_dict(layer) for layer in self.encoder],
+            "decoder": [_layer_as_dict(layer) for layer in self.decoder],
+            "path": [
+                [_branch_as_dict(branch, self.spelling) for branch in step] for step in self.path if self.spelling
+            ],
         }
 
 

@@ -53,3 +53,27 @@ export function soon(work) {
     });
   };
 }
+
+/** A titled section with tools in its header. */
+export function panel(title, note, body, ...tools) {
+  const about = element("div", {}, element("h2", { text: title }), element("p", { text: note }));
+  const heading = element("header", {}, about, element("div", { class: "tools" }, ...tools));
+  return element("section", { class: "panel", "aria-label": title }, heading, body);
+}
+
+/** Fade the edges of what scrolls sideways where there is more of it; the keyboard can then scroll it. */
+export function hintAtMore(host) {
+  const look = soon(() => {
+    const hidden = host.scrollWidth - host.clientWidth;
+    const place = Math.abs(host.scrollLeft);
+    host.classList.toggle("more-before", hidden > 1 && place > 1);
+    host.classList.toggle("more-after", hidden > 1 && place < hidden - 1);
+  });
+  host.addEventListener("scroll", look, { passive: true });
+  const sizes = new ResizeObserver(look);
+  new MutationObserver(() => {
+    sizes.disconnect();
+    for (const node of [host, ...host.children]) sizes.observe(node);
+  }).observe(host, { childList: true });
+  for (const node of [host, ...host.children]) sizes.observe(node);
+}

@@ -5,13 +5,13 @@ import { palette } from "./colors.js";
 
 const SIDE = 64;
 
-/** Fill `host` with a table of heads: a row for each layer. `view` is the watched { layer, head }. */
-export function showHeads(host, part, view) {
-  const most = Math.max(...part.layers.map((layer) => layer.heads.length));
+/** Fill `host` with a table of heads: a row for each layer. `view` is the watched { kind, layer, head }. */
+export function showHeads(host, layers, view) {
+  const most = Math.max(...layers.map((layer) => layer.heads.length));
   host.style.setProperty("--heads", most);
-  const rows = part.layers.map((layer, number) => {
+  const rows = layers.map((layer, number) => {
     const name = element("span", { class: "name", text: `${number + 1}`, title: layer.name });
-    const heads = layer.heads.map((head, at) => thumbnail(head, number, at, part.layers.length, view));
+    const heads = layer.heads.map((head, at) => thumbnail(head, number, at, view));
     const label = `Layer ${number + 1}, ${layer.name}`;
     return element("div", { class: "row", role: "group", "aria-label": label }, name, ...heads);
   });
@@ -24,12 +24,11 @@ export function showHeads(host, part, view) {
     }
   };
   light(view.get());
-  return { light, redraw: () => host.querySelectorAll("canvas").forEach((canvas) => draw(canvas, canvas.weights)) };
+  return { light };
 }
 
-function thumbnail(head, layer, at, layers, view) {
+function thumbnail(head, layer, at, view) {
   const canvas = element("canvas", { "aria-hidden": "true" });
-  canvas.weights = head.weights;
   draw(canvas, head.weights);
   const label = `Layer ${layer + 1}, head ${at + 1}: entropy ${head.entropy.toFixed(2)} bits`;
   return element(

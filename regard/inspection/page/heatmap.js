@@ -1,9 +1,11 @@
-// The weights of one head: target tokens downward, source tokens across.
+// The weights of one head: what looks goes down, what is looked at across.
 
-import { element, soon } from "./dom.js";
+import { element, hintAtMore, soon } from "./dom.js";
 import { palette } from "./colors.js";
 import { FACE, paint } from "./picture.js";
 import { spelled } from "./reading.js";
+
+const SCALE = 120;
 
 /**
  * A heat map in `host`.
@@ -18,7 +20,9 @@ export class HeatMap {
     this.marked = { rows: [], columns: [] };
     this.canvas = element("canvas", { class: "cells", tabindex: 0, role: "img" });
     this.said = element("p", { class: "reading", "aria-live": "polite" });
-    host.replaceChildren(element("div", { class: "sheet" }, this.canvas), this.said);
+    const sheet = element("div", { class: "sheet scrolls" }, this.canvas);
+    host.replaceChildren(sheet, this.said);
+    hintAtMore(sheet);
     this.redraw = soon(() => this.#draw());
     pointed.watch(() => this.redraw());
     this.canvas.addEventListener("pointermove", (event) => this.#point(event));
@@ -34,7 +38,7 @@ export class HeatMap {
     Object.assign(this, { weights, name });
     this.rows = rows.map(spelled);
     this.columns = columns.map(spelled);
-    const size = `${rows.length} target tokens by ${columns.length} source tokens`;
+    const size = `${rows.length} rows by ${columns.length} columns`;
     this.canvas.setAttribute("aria-label", `Heat map, ${name}: ${size}. Arrow keys read the cells.`);
     this.redraw();
   }
@@ -55,7 +59,8 @@ export class HeatMap {
     const top = Math.ceil(widest(this.columns) * 0.78 + size) + 8;
     const slant = Math.ceil(context.measureText(short(this.columns.at(-1))).width * 0.64);
     const cell = Math.max(size, Math.min(38, (room - left - Math.min(slant, 40)) / this.columns.length));
-    const [width, height] = [left + cell * this.columns.length + slant, top + cell * this.rows.length + 1];
+    const width = Math.max(left + cell * this.columns.length + slant, left + SCALE + 24);
+    const height = top + cell * this.rows.length + 34;
     return { left, top, cell, size, width, height };
   }
 
@@ -83,6 +88,7 @@ export class HeatMap {
       const x = left + (at + 0.5) * cell + size * 0.2;
       shapes.push({ kind: "text", x, y: top - 6, text: short(text), ...look(inColumn(at)), turn: -52 });
     });
+    shapes.push(...scale(colors, left, height - 24));
     if (lit.row !== null) {
       const [x, y] = [left + lit.column * cell - gap / 2, top + lit.row * cell - gap / 2];
       shapes.push({ kind: "rect", x, y, width: cell, height: cell, stroke: colors.accent, radius: 3 });
@@ -121,6 +127,22 @@ export class HeatMap {
       column: within(from.column + move[1], this.columns.length),
     });
   }
+}
+
+/** The colors of weights from 0 to 1, with their numbers. */
+function scale(colors, x, y) {
+  const steps = Array.from({ length: SCALE / 2 }, (_, at) => ({
+    kind: "rect",
+    x: x + at * 2,
+    y,
+    width: 2,
+    height: 8,
+    fill: colors.weight((2 * at) / SCALE),
+  }));
+  const frame = { kind: "rect", x: x - 0.5, y: y - 0.5, width: SCALE + 1, height: 9, stroke: colors.line };
+  const look = { kind: "text", y: y + 20, fill: colors.quiet, font: `10px ${FACE}`, anchor: "middle" };
+  const numbers = [0, 0.5, 1].map((share) => ({ ...look, x: x + share * SCALE, text: String(share) }));
+  return [...steps, frame, ...numbers];
 }
 
 function short(label) {

@@ -1,79 +1,99 @@
-// Below the pair of sentences: the heat map, all heads, the way of the search. Everything lights up together.
+// Below the links: the heat map, all heads, the way of the search. Everything lights up together.
 
-import { element, watched } from "./dom.js";
+import { element, hintAtMore, panel, watched } from "./dom.js";
 import { HeatMap } from "./heatmap.js";
 import { showHeads } from "./heads.js";
 import { showPath } from "./path.js";
 import { download } from "./picture.js";
-import { firstView, weightsOf } from "./reading.js";
+import { axesOf, firstView, layersOf, weightsOf } from "./reading.js";
+
+const KINDS = {
+  cross: { name: "Cross-attention", note: "the translation, going down, looks at the text" },
+  encoder: { name: "Encoder self-attention", note: "the text, going down, looks at itself" },
+  decoder: { name: "Decoder self-attention", note: "what is written, going down, looks at what was written before" },
+};
 
 /**
- * The inspector in `host`.
+ * The panels of one part.
  *
- * `focus` is the watched { side, unit } of the pair above; `units()` gives the units of both sides. `view` is a watched
- * { layer, head, part }, which the pair may follow.
+ * `focus` is the watched { side, unit } of the words above; `units()` gives the units of both sides. `ask(kind)`, where
+ * there is one, fetches a kind of attention that is not there. `view` is a watched { kind, layer, head }.
  */
 export class Inspector {
-  constructor(host, focus, units) {
-    this.focus = focus;
-    this.units = units;
-    this.view = watched({ layer: 0, head: "mean", part: 0 });
+  constructor(focus, units, ask) {
+    Object.assign(this, { focus, units, ask });
+    this.view = watched({ kind: "cross", layer: 0, head: "mean" });
     this.pointed = watched(null);
-    this.#build(host);
+    this.#build();
     this.map = new HeatMap(this.sheet, this.pointed);
     this.view.watch(() => this.#show());
     focus.watch((at) => this.#follow(at));
     this.pointed.watch((cell) => this.#lead(cell));
   }
 
-  show(explanation) {
-    const layers = (one) => one?.parts[0]?.layers.map((layer) => layer.heads.length).join();
-    const same = layers(this.explanation) === layers(explanation);
-    this.explanation = explanation;
-    this.host.hidden = !explanation.parts.length;
-    if (!explanation.parts.length) return;
-    const view = same ? { ...this.view.get(), part: 0 } : firstView(explanation);
+  /** Show a part of an explanation, in the view that was chosen before where the model is the same. */
+  show(explanation, number) {
+    const part = explanation.parts[number];
+    const sizes = (one) => layersOf(one, "cross").map((layer) => layer.heads.length).join();
+    const same = this.part && sizes(this.part) === sizes(part);
+    Object.assign(this, { explanation, part, number, stale: true });
+    const { kind } = this.view.get();
+    const kept = same && (kind === "cross" || layersOf(part, kind).length);
+    const view = kept ? this.view.get() : firstView(explanation, part);
     this.view.set(view);
-    this.shownPart = null;
     this.#show();
   }
 
   redraw() {
-    if (!this.explanation) return;
+    if (!this.part) return;
+    this.stale = true;
     this.map.redraw();
-    this.multiples?.redraw();
-    this.shownPart = null;
     this.#show();
   }
 
-  #build(host) {
-    this.host = host;
+  #build() {
+    this.kind = element("select", { "aria-label": "Kind of attention", onchange: () => this.#chooseKind() });
     this.layer = element("select", { "aria-label": "Layer", onchange: () => this.#choose() });
     this.head = element("select", { "aria-label": "Head", onchange: () => this.#choose() });
     this.sheet = element("div", { class: "heatmap" });
-    this.heads = element("div", { class: "heads" });
-    this.path = element("div", { class: "path", tabindex: 0, role: "region", "aria-label": "The way of the search" });
-    const save = (kind) =>
-      element("button", {
-        type: "button",
-        class: "plain",
-        text: `↓ ${kind.toUpperCase()}`,
-        "aria-label": `Download the heat map as ${kind.toUpperCase()}`,
-        onclick: () => {
-          const { shapes, width, height } = this.map.picture();
-          download(shapes, width, height, "heat-map", kind);
-        },
-      });
-    const tools = [this.layer, this.head, save("svg"), save("png")];
-    this.mapPanel = panel("Attention", "translation down, text across", this.sheet, ...tools);
+    this.heads = element("div", { class: "heads scrolls" });
+    const steps = { class: "path scrolls", tabindex: 0, role: "region", "aria-label": "The way of the search" };
+    this.path = element("div", steps);
+    for (const host of [this.heads, this.path]) hintAtMore(host);
+    const tools = [this.kind, this.layer, this.head, this.#save("svg"), this.#save("png")];
+    this.mapPanel = panel("Attention", "", this.sheet, ...tools);
+    this.note = this.mapPanel.querySelector("header p");
     this.headsPanel = panel("Heads", "a row for each layer; below each head its entropy in bits", this.heads);
     const summed = "what each step considered, with sums of log-probabilities";
     this.pathPanel = panel("The way of the search", summed, this.path);
     this.pathPanel.classList.add("wide");
     const none = "This model has no attention over its source, so there are no weights to show.";
     this.none = element("p", { class: "none", text: none });
-    host.replaceChildren(this.none, this.mapPanel, this.headsPanel, this.pathPanel);
-    host.hidden = true;
+    this.panels = [this.none, this.mapPanel, this.headsPanel, this.pathPanel];
+  }
+
+  #save(kind) {
+    return element("button", {
+      type: "button",
+      class: "plain",
+      text: `↓ ${kind.toUpperCase()}`,
+      "aria-label": `Download the heat map as ${kind.toUpperCase()}`,
+      onclick: () => {
+        const { shapes, width, height } = this.map.picture();
+        download(shapes, width, height, "heat-map", kind);
+      },
+    });
+  }
+
+  #chooseKind() {
+    const kind = this.kind.value;
+    if (layersOf(this.part, kind).length) {
+      this.stale = true;
+      this.view.set({ kind, layer: layersOf(this.part, kind).length - 1, head: "mean" });
+    } else {
+      this.wanted = kind;
+      this.ask?.(kind);
+    }
   }
 
   #choose() {
@@ -82,68 +102,87 @@ export class Inspector {
   }
 
   #show() {
+    if (this.wanted && layersOf(this.part, this.wanted).length) {
+      const kind = this.wanted;
+      this.wanted = null;
+      this.stale = true;
+      this.view.set({ kind, layer: layersOf(this.part, kind).length - 1, head: "mean" });
+      return;
+    }
     const view = this.view.get();
-    const part = this.explanation.parts[view.part];
-    const weights = weightsOf(part, view);
+    const layers = layersOf(this.part, view.kind);
+    const weights = weightsOf(this.part, view);
     this.none.hidden = weights !== null;
     this.mapPanel.hidden = weights === null;
-    this.headsPanel.hidden = part.layers.flatMap((layer) => layer.heads).length < 2;
-    this.pathPanel.hidden = !part.path.length;
-    this.host.classList.toggle("single", this.headsPanel.hidden && !this.mapPanel.hidden);
-    if (this.shownPart !== view.part) {
-      this.shownPart = view.part;
-      this.#fillChoices(part);
-      if (!this.headsPanel.hidden) this.multiples = showHeads(this.heads, part, this.view);
-      if (part.path.length) showPath(this.path, part, (token) => this.#pointAtToken("target", token));
-    }
-    [this.layer.value, this.head.value] = [String(view.layer), String(view.head)];
+    this.headsPanel.hidden = layers.flatMap((layer) => layer.heads).length < 2;
+    this.pathPanel.hidden = !this.part.path.length;
+    this.mapPanel.classList.toggle("wide", this.headsPanel.hidden);
+    if (this.stale) this.#refill(layers, view);
+    [this.kind.value, this.layer.value, this.head.value] = [view.kind, String(view.layer), String(view.head)];
     this.multiples?.light(view);
-    const name = `layer ${named(view.layer)}, head ${named(view.head)}`;
-    if (weights) this.map.show(weights, part.target, part.source, name);
+    if (weights) this.#draw(weights, view);
     this.#follow(this.focus.get());
   }
 
-  #fillChoices(part) {
-    const heads = Math.max(0, ...part.layers.map((layer) => layer.heads.length));
+  /** What changes with the part and the kind of attention, not with layer and head. */
+  #refill(layers, view) {
+    this.stale = false;
+    this.#fillChoices(layers);
+    this.multiples = this.headsPanel.hidden ? null : showHeads(this.heads, layers, this.view);
+    this.note.textContent = KINDS[view.kind].note;
+    if (this.part.path.length) showPath(this.path, this.part, (token) => this.focus.set(this.#spot("target", token)));
+  }
+
+  #draw(weights, view) {
+    const { rows, columns } = axesOf(this.part, view.kind);
+    const name = `${KINDS[view.kind].name}, layer ${named(view.layer)}, head ${named(view.head)}`;
+    this.map.show(weights, rows.tokens, columns.tokens, name);
+  }
+
+  #fillChoices(layers) {
+    const heads = Math.max(0, ...layers.map((layer) => layer.heads.length));
     const options = (count, name) => [
       ...(count > 1 ? [element("option", { value: "mean", text: `all ${name}s` })] : []),
       ...Array.from({ length: count }, (_, at) => element("option", { value: at, text: `${name} ${at + 1}` })),
     ];
-    this.layer.replaceChildren(...options(part.layers.length, "layer"));
+    this.layer.replaceChildren(...options(layers.length, "layer"));
     this.head.replaceChildren(...options(heads, "head"));
-    this.layer.hidden = part.layers.length < 2;
+    const there = (kind) => this.ask || layersOf(this.part, kind).length;
+    const kinds = this.explanation.attention.filter(there);
+    this.kind.replaceChildren(...kinds.map((kind) => element("option", { value: kind, text: KINDS[kind].name })));
+    this.kind.hidden = kinds.length < 2;
+    this.layer.hidden = layers.length < 2;
     this.head.hidden = heads < 2;
   }
 
-  /** A word of the pair is pointed at: mark its rows or columns. */
+  /** A word is pointed at: mark its rows and columns. */
   #follow(at) {
-    const unit = at && this.units()[at.side][at.unit];
-    if (unit && unit.part !== this.view.get().part) {
-      this.view.set({ ...this.view.get(), part: unit.part });
+    const unit = at && !at.pair && this.units()[at.side][at.unit];
+    const tokens = unit && unit.part === this.number ? unit.tokens : [];
+    const { rows, columns } = axesOf(this.part ?? { source: [], target: [] }, this.view.get().kind);
+    const places = (axis) => (axis.side === at?.side ? tokens.map((token) => token + axis.shift) : []);
+    this.map.mark(places(rows), places(columns));
+  }
+
+  /** A cell is pointed at: light the word of its row and that of its column, and no others. */
+  #lead(cell) {
+    if (!cell) {
+      this.focus.set(null);
       return;
     }
-    const tokens = unit ? unit.tokens : [];
-    this.map.mark(at?.side === "target" ? tokens : [], at?.side === "source" ? tokens : []);
+    const { rows, columns } = axesOf(this.part, this.view.get().kind);
+    const ends = [this.#spot(rows.side, cell.row), this.#spot(columns.side, cell.column - columns.shift)];
+    const pair = ends.filter(Boolean);
+    this.focus.set(pair.length ? { ...pair[0], pair } : null);
   }
 
-  /** A cell is pointed at: light the word of its row. */
-  #lead(cell) {
-    this.#pointAtToken("target", cell?.row ?? null);
-  }
-
-  #pointAtToken(side, token) {
-    const { part } = this.view.get();
-    const unit = this.units()[side].findIndex((one) => one.part === part && one.tokens.includes(token));
-    this.focus.set(unit < 0 ? null : { side, unit });
+  /** Where the word of a token stands; null for an end, which is no word. */
+  #spot(side, token) {
+    const unit = this.units()[side].findIndex((one) => one.part === this.number && one.tokens.includes(token));
+    return unit < 0 ? null : { side, unit };
   }
 }
 
 function named(number) {
   return number === "mean" ? "mean" : number + 1;
-}
-
-function panel(title, note, body, ...tools) {
-  const about = [element("h2", { text: title }), element("p", { text: note })];
-  const heading = element("header", {}, ...about, element("div", { class: "tools" }, ...tools));
-  return element("section", { class: "panel", "aria-label": title }, heading, body);
 }

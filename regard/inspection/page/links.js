@@ -1,26 +1,29 @@
-// Two lines of text and the curves between them: which words made which.
+// Two lines of words and the curves between them: which words made which.
 
 import { soon, vector } from "./dom.js";
 import { palette } from "./colors.js";
+import { isLit, lightWords, litUnits } from "./lighting.js";
 import { curvePath } from "./picture.js";
 
+const MARGIN = 16;
+
 /**
- * Draws curves over `stage` between the elements of both sides and lights what belongs to the focus.
+ * Draws curves in `sheet`, between the elements of both lines in it.
  *
- * `focus` is a watched { side, unit } or null. `show(sides, links)` gets the elements of each side, one for each unit,
- * and the links { source, target, strength } between them.
+ * `focus` is the watched { side, unit } or null. `show(sides, links)` gets the elements of each side by unit, and the
+ * links { source, target, strength } between units.
  */
 export class Links {
-  constructor(stage, focus) {
-    this.stage = stage;
+  constructor(sheet, focus) {
+    this.sheet = sheet;
     this.focus = focus;
     this.sides = { source: [], target: [] };
     this.links = [];
     this.canvas = vector("svg", { class: "links", "aria-hidden": "true" });
-    stage.prepend(this.canvas);
+    sheet.prepend(this.canvas);
     this.redraw = soon(() => this.#draw());
     focus.watch(() => this.#light());
-    new ResizeObserver(this.redraw).observe(stage);
+    new ResizeObserver(this.redraw).observe(sheet);
     document.fonts?.ready.then(this.redraw);
   }
 
@@ -30,22 +33,12 @@ export class Links {
     this.#draw();
   }
 
-  /** The units on the other side that belong to a unit, the strongest first. */
-  partners({ side, unit }) {
-    const other = side === "source" ? "target" : "source";
-    const found = this.links.filter((link) => link[side] === unit).sort((one, two) => two.strength - one.strength);
-    return found.map((link) => ({ side: other, unit: link[other] }));
-  }
-
   #draw() {
-    const frame = this.stage.getBoundingClientRect();
-    this.stage.classList.toggle("wrapped", Object.values(this.sides).some(severalLines));
+    const frame = this.sheet.getBoundingClientRect();
     this.canvas.setAttribute("viewBox", `0 0 ${frame.width} ${frame.height}`);
     this.curves = this.links.map((link) => {
-      const points = this.#ends(link, frame);
-      const curve = vector("path", { d: curvePath(points), class: "link" });
+      const curve = vector("path", { d: curvePath(this.#ends(link, frame)), class: "link" });
       curve.style.strokeWidth = `${thickness(link.strength)}px`;
-      curve.style.setProperty("--strength", opacity(link.strength).toFixed(2));
       return curve;
     });
     this.canvas.replaceChildren(...this.curves);
@@ -53,67 +46,48 @@ export class Links {
   }
 
   #ends(link, frame) {
-    const above = boxOf(this.sides.source[link.source]);
-    const below = boxOf(this.sides.target[link.target]);
+    const above = this.sides.source[link.source].getBoundingClientRect();
+    const below = this.sides.target[link.target].getBoundingClientRect();
     const middle = (box) => (box.left + box.right) / 2 - frame.left;
-    return [middle(above), above.bottom - frame.top + 2, middle(below), below.top - frame.top - 2];
+    return [middle(above), above.bottom - frame.top, middle(below), below.top - frame.top];
   }
 
   #light() {
     const focus = this.focus.get();
-    const other = focus?.side === "source" ? "target" : "source";
-    const lit = { source: new Set(), target: new Set() };
-    if (focus) lit[focus.side].add(focus.unit);
-    this.links.forEach((link, at) => {
-      const on = focus !== null && link[focus.side] === focus.unit;
-      this.curves?.[at]?.classList.toggle("lit", on);
-      if (on) lit[other].add(link[other]);
-    });
-    for (const side of ["source", "target"]) {
-      this.sides[side].forEach((word, unit) => {
-        word?.classList.toggle("lit", lit[side].has(unit));
-        word?.classList.toggle("pointed", focus?.side === side && focus.unit === unit);
-      });
-    }
-    this.stage.classList.toggle("focused", focus !== null && this.sides[focus.side].length > focus.unit);
+    const lit = litUnits(focus, this.links);
+    this.links.forEach((link, at) => this.curves?.[at]?.classList.toggle("lit", isLit(link, focus, lit)));
+    lightWords(this.sides, focus, lit);
+    this.sheet.classList.toggle("focused", Boolean(focus && this.sides[focus.side][focus.unit]));
   }
 
-  /** The stage as shapes, for a picture. */
+  /** The lines and curves as shapes, for a picture that is no larger than they are. */
   picture() {
-    const frame = this.stage.getBoundingClientRect();
+    const words = [...this.sides.source, ...this.sides.target].filter(Boolean);
+    const boxes = words.map((word) => word.getBoundingClientRect());
+    const frame = {
+      left: Math.min(...boxes.map((box) => box.left)) - MARGIN,
+      top: Math.min(...boxes.map((box) => box.top)) - MARGIN,
+    };
+    const width = Math.max(...boxes.map((box) => box.right)) - frame.left + MARGIN;
+    const height = Math.max(...boxes.map((box) => box.bottom)) - frame.top + MARGIN;
     const colors = palette();
-    const shapes = [{ kind: "rect", x: 0, y: 0, width: frame.width, height: frame.height, fill: colors.paper }];
+    const shapes = [{ kind: "rect", x: 0, y: 0, width, height, fill: colors.paper }];
     for (const link of this.links) {
-      const look = { width: thickness(link.strength), opacity: opacity(link.strength), stroke: colors.link };
+      const look = { width: thickness(link.strength), stroke: colors.link };
       shapes.push({ kind: "curve", points: this.#ends(link, frame), ...look });
     }
-    const words = [...this.sides.source, ...this.sides.target].filter(Boolean);
     shapes.push(...words.map((word) => asShape(word, frame, colors)));
-    return { shapes, width: frame.width, height: frame.height };
+    return { shapes, width, height };
   }
 }
 
+/** Strong links are thick; none is so pale that it cannot be seen. */
 function thickness(strength) {
-  return 1.25 + 1.75 * strength;
-}
-
-function opacity(strength) {
-  return 0.25 + 0.7 * Math.min(strength, 1);
-}
-
-/** Whether curves have to cross lines of text, where they should not be in the way. */
-function severalLines(words) {
-  const shown = words.filter(Boolean);
-  return shown.length > 1 && boxOf(shown.at(-1)).top > boxOf(shown[0]).bottom;
-}
-
-/** Where a word stands; of one that is broken over lines, the first of them. */
-function boxOf(word) {
-  return word.getClientRects()[0] ?? word.getBoundingClientRect();
+  return 1 + 2.5 * Math.min(strength, 1);
 }
 
 function asShape(word, frame, colors) {
-  const box = boxOf(word);
+  const box = word.getBoundingClientRect();
   const style = getComputedStyle(word);
   const y = box.top - frame.top + box.height / 2 + parseFloat(style.fontSize) * 0.34;
   const font = `${style.fontWeight} ${style.fontSize} ${style.fontFamily}`;

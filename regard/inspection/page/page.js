@@ -1,26 +1,31 @@
 // The page at `/`: type, and see the translation and how it comes to be.
 
-import { closeAlternatives, showAlternatives } from "./alternatives.js";
+import { readAddress, writeAddress } from "./address.js";
+import { closeAlternatives } from "./alternatives.js";
 import { explain, languages, Trouble, useKey } from "./api.js";
 import { followScheme } from "./colors.js";
 import { Composer } from "./composer.js";
-import { element, watched } from "./dom.js";
-import { Inspector } from "./inspector.js";
-import { Links } from "./links.js";
-import { download } from "./picture.js";
-import { fittingGrain, linksOf, unitsOf } from "./reading.js";
-import { showWords, step } from "./words.js";
+import { element } from "./dom.js";
+import { Languages } from "./languages.js";
+import { Viewer } from "./viewer.js";
+import { step } from "./words.js";
 
 const PAUSE = 250;
 const find = (name) => document.getElementById(name);
 const stage = find("stage");
-const focus = watched(null);
-const state = { explanation: null, grain: "words", chosenGrain: null, prefix: "", asked: 0, pairs: [] };
-const shown = { units: { source: [], target: [] }, words: { source: [], target: [] } };
-
-const links = new Links(stage, focus);
-const inspector = new Inspector(find("inspector"), focus, () => shown.units);
-const composer = new Composer(find("text"), find("mirror"), { changed: typed, pointed: pointAtSource });
+const state = { explanation: null, prefix: "", attention: "cross", asked: 0 };
+const selects = { from: find("from"), to: find("to"), swap: find("swap") };
+const served = new Languages(selects, again);
+const composer = new Composer(find("text"), find("mirror"), { changed: typed, pointed: pointAtSource, placed: lookThere });
+const viewer = new Viewer(find("inspector"), find("target"), {
+  read: (units, explanation) => composer.elements(units, explanation),
+  choose,
+  pick: (part) => ask(startOf(part)),
+  ask: (kind) => {
+    state.attention = kind === "cross" ? "cross" : "all";
+    ask(startOf(viewer.part));
+  },
+});
 let waiting = 0;
 
 function typed() {
@@ -31,17 +36,19 @@ function typed() {
   waiting = setTimeout(ask, PAUSE);
 }
 
-async function ask() {
+/** Ask for the translation; the sentence at a position of the text, by default that of the caret, is explained. */
+async function ask(at = composer.caret) {
   const text = composer.text;
   const number = ++state.asked;
+  writeAddress({ text, from: served.from, to: served.to });
   if (!text.trim()) {
     show(null);
     return;
   }
   const slow = setTimeout(() => say("Translating …"), 500);
+  const { prefix, attention } = state;
   try {
-    const [source, target] = [find("from").value, find("to").value];
-    const answer = await explain({ q: text, source, target, prefix: state.prefix });
+    const answer = await explain({ q: text, source: served.from, target: served.to, prefix, at, attention });
     if (number === state.asked && text === composer.text) show(answer);
   } catch (error) {
     if (number === state.asked && error.name !== "AbortError") fail(error);
@@ -57,53 +64,33 @@ function show(explanation) {
   stage.classList.remove("stale");
   stage.classList.toggle("empty", !explanation);
   find("actions").hidden = !explanation;
-  if (!explanation) {
-    find("target").replaceChildren();
-    links.show({ source: [], target: [] }, []);
-    inspector.show({ parts: [] });
-    return;
-  }
-  state.grain = state.chosenGrain ?? fittingGrain(explanation);
+  find("model").textContent = explanation?.model ?? "";
+  served.detected(explanation?.detected?.language ?? "");
+  find("text").lang = explanation?.detected?.language ?? (served.from === "auto" ? "" : served.from);
+  find("target").lang = served.to;
   release();
-  showPair();
-  inspector.show(explanation);
+  const nothing = { parts: [], links: [], attention: [], source: { words: [] }, target: { words: [] } };
+  viewer.show(explanation ? { ...explanation, languages: { source: find("text").lang, target: served.to } } : nothing);
 }
 
-function showPair() {
-  const { explanation, grain } = state;
-  focus.set(null);
-  shown.units.source = unitsOf(explanation, "source", grain);
-  shown.units.target = unitsOf(explanation, "target", grain);
-  shown.words.source = composer.elements(shown.units.source);
-  const forced = (unit) => unit.tokens.every((at) => explanation.parts[unit.part].target[at].forced);
-  shown.words.target = showWords(find("target"), shown.units.target, {
-    side: "target",
-    focus,
-    across: () => find("text").focus(),
-    press: (at, word) => {
-      const unit = shown.units.target[at];
-      showAlternatives(word, explanation.parts[unit.part], unit, choose);
-    },
-    decorate: (word, unit) => {
-      word.classList.toggle("given", forced(unit));
-      word.setAttribute("aria-haspopup", "dialog");
-    },
-  });
-  for (const button of document.querySelectorAll("[data-grain]")) {
-    button.setAttribute("aria-pressed", String(button.dataset.grain === grain));
-  }
-  link();
+/** The position of a part in the text, in characters as the server counts them. */
+function startOf(part) {
+  const before = state.explanation.parts.slice(0, part);
+  const text = before.map((one) => one.gaps.source + one.texts.source).join("");
+  return [...text].length + [...(state.explanation.parts[part]?.gaps.source ?? "")].length;
 }
 
-function link() {
-  const { explanation, grain } = state;
-  if (explanation) links.show(shown.words, linksOf(explanation, grain, inspector.view.get()));
+/** The caret was placed in a sentence: look into it. */
+function lookThere(caret) {
+  if (stage.classList.contains("stale") || !state.explanation) return;
+  const starts = state.explanation.parts.map((_, part) => startOf(part));
+  viewer.look(Math.max(0, starts.findLastIndex((start) => start <= caret)));
 }
 
 function choose(prefix) {
   state.prefix = prefix;
   stage.classList.add("stale");
-  ask();
+  ask(startOf(viewer.part));
 }
 
 /** A word that was chosen stays until the text changes or it is let go. */
@@ -116,7 +103,8 @@ function release() {
 }
 
 function pointAtSource(span) {
-  const unit = span ? shown.words.source.indexOf(span) : -1;
+  const unit = span ? viewer.words.source.indexOf(span) : -1;
+  const focus = viewer.focus;
   if (unit >= 0) focus.set({ side: "source", unit });
   else if (focus.get()?.side === "source") focus.set(null);
 }
@@ -133,41 +121,10 @@ function fail(error) {
   find("unlock").hidden = !error.locked;
 }
 
-/* Languages */
-
-async function fillLanguages() {
-  try {
-    state.pairs = await languages();
-  } catch (error) {
-    fail(error);
-    return;
-  }
-  const sources = state.pairs.filter((one) => one.targets.some((code) => code !== one.code));
-  fillSelect(find("from"), sources);
-  fillTargets();
-}
-
-function fillSelect(select, options, value = select.value) {
-  select.replaceChildren(...options.map((one) => element("option", { value: one.code, text: one.name })));
-  if (options.some((one) => one.code === value)) select.value = value;
-  select.classList.toggle("single", options.length < 2);
-}
-
-function fillTargets(value) {
-  const from = state.pairs.find((one) => one.code === find("from").value);
-  const names = new Map(state.pairs.map((one) => [one.code, one.name]));
-  const targets = (from?.targets ?? []).filter((code) => code !== from.code);
-  fillSelect(find("to"), targets.map((code) => ({ code, name: names.get(code) ?? code })), value);
-  find("text").lang = find("from").value;
-  find("target").lang = find("to").value;
-  const back = state.pairs.find((one) => one.code === find("to").value);
-  find("swap").disabled = !back?.targets.includes(find("from").value);
-}
-
 function swap() {
-  const [from, to, said] = [find("from").value, find("to").value, state.explanation?.target.text];
-  find("from").value = to;
-  fillTargets(from);
+  const { from, to } = served;
+  const said = state.explanation?.target.text;
+  served.choose(to, from);
   if (said) composer.text = said;
   again();
 }
@@ -177,10 +134,7 @@ function again() {
   if (composer.text.trim()) ask();
 }
 
-/* What the reader can press */
-
-async function copy() {
-  const text = state.explanation?.target.text ?? "";
+async function copy(text, told) {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
@@ -190,14 +144,26 @@ async function copy() {
     document.execCommand("copy");
     area.remove();
   }
-  say("Copied.");
+  say(told);
   setTimeout(() => say(""), 1500);
 }
 
-find("from").addEventListener("change", () => (fillTargets(), again()));
-find("to").addEventListener("change", () => (fillTargets(find("to").value), again()));
+/** Begin with what the address says. */
+async function start() {
+  const said = readAddress();
+  if (said.text) composer.text = said.text;
+  try {
+    served.offer(await languages(), said);
+  } catch (error) {
+    fail(error);
+    return;
+  }
+  again();
+}
+
 find("swap").addEventListener("click", swap);
-find("copy").addEventListener("click", copy);
+find("copy").addEventListener("click", () => copy(state.explanation?.target.text ?? "", "Copied."));
+find("share").addEventListener("click", () => copy(location.href, "Copied the address."));
 find("release").addEventListener("click", () => choose(""));
 find("unlock").addEventListener("submit", (event) => {
   event.preventDefault();
@@ -205,25 +171,13 @@ find("unlock").addEventListener("submit", (event) => {
   again();
 });
 find("text").addEventListener("keydown", (event) => {
-  if (event.key === "ArrowDown" && composer.text.length === find("text").selectionStart && shown.words.target.length) {
+  const atEnd = composer.text.length === find("text").selectionStart;
+  if (event.key === "ArrowDown" && atEnd && viewer.words.target.length) {
     event.preventDefault();
-    step(shown.words.target, 0);
+    step(viewer.words.target, 0);
   }
 });
-inspector.view.watch(() => state.grain === "tokens" && link());
-for (const button of document.querySelectorAll("[data-grain]")) {
-  button.addEventListener("click", () => {
-    state.grain = state.chosenGrain = button.dataset.grain;
-    if (state.explanation) showPair();
-  });
-}
-for (const button of document.querySelectorAll("[data-picture]")) {
-  button.addEventListener("click", () => {
-    const { shapes, width, height } = links.picture();
-    download(shapes, width, height, "translation", button.dataset.picture);
-  });
-}
 addEventListener("online", again);
-followScheme(find("theme"), () => inspector.redraw());
-await fillLanguages();
-again();
+addEventListener("hashchange", start);
+followScheme(find("theme"), () => viewer.redraw());
+await start();

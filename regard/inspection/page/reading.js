@@ -2,89 +2,102 @@
 
 /** Tokens that got less weight than this are not linked, however little the others got. */
 const LEAST = 0.12;
+const START = { text: "▸", starts: true, word: null };
 
 /** Words, or tokens where a word is made of many: texts without spaces, characters, dates. */
 export function fittingGrain(explanation) {
+  const read = explanation.parts.filter((part) => part.target.length);
   const wide = (side) => {
-    const tokens = explanation.parts.reduce((sum, part) => sum + part[side].length - 1, 0);
-    return tokens > 3 * explanation[side].words.length;
+    const tokens = read.reduce((sum, part) => sum + part[side].length - 1, 0);
+    const words = new Set(read.flatMap((part) => part[side].map((token) => token.word)));
+    return tokens > 3 * Math.max(1, words.size - 1);
   };
-  return explanation.parts.length && (wide("source") || wide("target")) ? "tokens" : "words";
+  return read.length && (wide("source") || wide("target")) ? "tokens" : "words";
 }
 
-/** What is shown one by one on a side: { text, gap, word, part, tokens }; `gap` where a space stands before. */
+/**
+ * What is shown one by one on a side: { text, before, word, part, tokens }; `before` is the white space before it. A
+ * part that was not looked into is one unit without tokens.
+ */
 export function unitsOf(explanation, side, grain) {
+  return explanation.parts.flatMap((part, number) => {
+    const units = part.target.length
+      ? unitsOfPart(part[side], explanation[side].words, grain)
+      : [{ text: part.texts[side], before: "", word: null, tokens: [] }];
+    if (units.length) units[0].before = part.gaps[side];
+    return units.map((unit) => ({ ...unit, part: number }));
+  });
+}
+
+function unitsOfPart(tokens, words, grain) {
   const units = [];
   const last = { word: null, gap: false };
-  explanation.parts.forEach((part, partNumber) => {
-    part[side].forEach((token, number) => {
-      if (token.word === null) return;
-      const same = token.word === last.word;
-      const gap = last.gap || !same;
-      Object.assign(last, { word: token.word, gap: false });
-      if (same && grain === "words") {
-        units.at(-1).tokens.push(number);
-      } else {
-        const text = grain === "words" ? explanation[side].words[token.word] : token.text;
-        if (grain === "tokens" && text === "␣") {
-          last.gap = gap; // a space that is a token of its own stands before what comes next
-          return;
-        }
-        units.push({ text, gap, word: token.word, part: partNumber, tokens: [number] });
-      }
-    });
+  tokens.forEach((token, number) => {
+    if (token.word === null) return;
+    const same = token.word === last.word;
+    const gap = last.gap || !same;
+    Object.assign(last, { word: token.word, gap: false });
+    if (same && grain === "words") {
+      units.at(-1).tokens.push(number);
+      return;
+    }
+    const text = grain === "words" ? words[token.word] : token.text;
+    if (grain === "tokens" && text === "␣") {
+      last.gap = gap; // a space that is a token of its own stands before what comes next
+      return;
+    }
+    units.push({ text, before: gap ? " " : "", word: token.word, tokens: [number] });
   });
   return units;
 }
 
 /** Which units belong together: { source, target, strength }. Tokens are linked by the weights of the view. */
-export function linksOf(explanation, grain, view) {
+export function linksOf(explanation, units, grain, view) {
+  const whole = wholeParts(units);
   if (grain === "words") {
-    return explanation.links.map((link) => ({ source: link.source, target: link.target, strength: link.confidence }));
+    const at = { source: byWord(units.source), target: byWord(units.target) };
+    const links = explanation.links.map((link) => ({
+      source: at.source.get(link.source),
+      target: at.target.get(link.target),
+      strength: link.confidence,
+    }));
+    return [...whole, ...links.filter((link) => link.source !== undefined && link.target !== undefined)];
   }
-  const places = { source: placesOf(explanation, "source"), target: placesOf(explanation, "target") };
-  const links = [];
-  explanation.parts.forEach((part, number) => {
-    const weights = weightsOf(part, view);
-    if (!weights) return;
-    part.target.forEach((token, row) => {
-      const target = places.target.get(`${number}:${row}`);
-      if (target === undefined) return;
-      const most = Math.max(...weights[row]);
-      weights[row].forEach((weight, column) => {
-        const source = places.source.get(`${number}:${column}`);
-        const strong = weight >= LEAST && weight >= most / 2;
-        if (source !== undefined && strong) links.push({ source, target, strength: weight });
-      });
+  return [...whole, ...explanation.parts.flatMap((part, number) => tokenLinks(part, number, units, view))];
+}
+
+function tokenLinks(part, number, units, view) {
+  const weights = weightsOf(part, view);
+  if (!weights) return [];
+  const at = { source: byToken(units.source, number), target: byToken(units.target, number) };
+  return part.target.flatMap((_, row) => {
+    const most = Math.max(...weights[row]);
+    return weights[row].flatMap((strength, column) => {
+      const [source, target] = [at.source.get(column), at.target.get(row)];
+      const strong = strength >= LEAST && strength >= most / 2;
+      return strong && source !== undefined && target !== undefined ? [{ source, target, strength }] : [];
     });
   });
-  return links;
 }
 
-function placesOf(explanation, side) {
-  const units = unitsOf(explanation, side, "tokens");
-  return new Map(units.map((unit, at) => [`${unit.part}:${unit.tokens[0]}`, at]));
+/** A part that was only translated is linked as a whole. */
+function wholeParts(units) {
+  const places = (side) => units[side].flatMap((unit, at) => (unit.tokens.length ? [] : [[unit.part, at]]));
+  const targets = new Map(places("target"));
+  return places("source").map(([part, source]) => ({ source, target: targets.get(part), strength: 1 }));
 }
 
-/** The weights of a layer and head, [target][source]; "mean" stands for all of them together. */
-export function weightsOf(part, { layer, head }) {
-  const layers = layer === "mean" ? part.layers : part.layers.slice(layer, layer + 1);
-  const heads = layers.flatMap((one) => (head === "mean" ? one.heads : one.heads.slice(head, head + 1)));
-  if (!heads.length) return null;
-  if (heads.length === 1) return heads[0].weights;
-  return heads[0].weights.map((row, at) =>
-    row.map((_, column) => heads.reduce((sum, one) => sum + one.weights[at][column], 0) / heads.length),
-  );
+function byWord(units) {
+  return new Map(units.flatMap((unit, at) => (unit.word === null ? [] : [[unit.word, at]])));
 }
 
-/** What the page shows first: the heads that made the links, if they are of one layer; else the last layer's. */
-export function firstView(explanation) {
-  const layers = explanation.parts[0]?.layers ?? [];
-  const heads = explanation.heads?.heads ?? [];
-  const names = [...new Set(heads.map(([name]) => name))];
-  const layer = names.length === 1 ? layers.findIndex((one) => one.name === names[0]) : layers.length - 1;
-  const single = heads.length === 1 ? heads[0][1] : "mean";
-  return { layer: Math.max(layer, 0), head: (layers[layer]?.heads.length ?? 1) === 1 ? 0 : single, part: 0 };
+function byToken(units, part) {
+  return new Map(units.flatMap((unit, at) => (unit.part === part ? unit.tokens.map((token) => [token, at]) : [])));
+}
+
+/** How sure the model was of a word: the product of its tokens' probabilities. */
+export function sureness(part, unit) {
+  return Math.exp(unit.tokens.reduce((sum, at) => sum + part.target[at].log_probability, 0));
 }
 
 /** The share of a log-probability as people read it. */
@@ -98,4 +111,42 @@ export function percent(logProbability) {
 /** A token with a hyphen before it where its letters go on with a word. */
 export function spelled(token) {
   return !token.starts && /^\p{L}{2,}/u.test(token.text) ? `‑${token.text}` : token.text;
+}
+
+/* The attention that a view { kind, layer, head } shows */
+
+/** The rows and columns of a kind of attention: { side, tokens, shift }; unit token = column - shift. */
+export function axesOf(part, kind) {
+  const [source, target] = ["source", "target"].map((side) => ({ side, tokens: part[side], shift: 0 }));
+  if (kind === "encoder") return { rows: source, columns: source };
+  if (kind === "cross") return { rows: target, columns: source };
+  return { rows: target, columns: { side: "target", tokens: [START, ...part.target.slice(0, -1)], shift: 1 } };
+}
+
+/** The layers of a kind of attention. */
+export function layersOf(part, kind) {
+  return (kind === "cross" ? part.layers : part[kind]) ?? [];
+}
+
+/** The weights of a layer and head, [row][column]; "mean" stands for all of them together. */
+export function weightsOf(part, { kind, layer, head }) {
+  const all = layersOf(part, kind);
+  const layers = layer === "mean" ? all : all.slice(layer, layer + 1);
+  const heads = layers.flatMap((one) => (head === "mean" ? one.heads : one.heads.slice(head, head + 1)));
+  if (!heads.length) return null;
+  if (heads.length === 1) return heads[0].weights;
+  return heads[0].weights.map((row, at) =>
+    row.map((_, column) => heads.reduce((sum, one) => sum + one.weights[at][column], 0) / heads.length),
+  );
+}
+
+/** What is shown first: the heads that made the links, if they are of one layer; else the last layer's. */
+export function firstView(explanation, part) {
+  const kind = explanation.attention.includes("cross") ? "cross" : (explanation.attention[0] ?? "cross");
+  const layers = layersOf(part, kind);
+  const heads = explanation.heads?.heads ?? [];
+  const names = [...new Set(heads.map(([name]) => name))];
+  const layer = names.length === 1 ? layers.findIndex((one) => one.name === names[0]) : layers.length - 1;
+  const single = heads.length === 1 ? heads[0][1] : "mean";
+  return { kind, layer: Math.max(layer, 0), head: (layers[layer]?.heads.length ?? 1) === 1 ? 0 : single };
 }

@@ -48,6 +48,18 @@ def test_a_folder_gets_the_page_and_pictures(home: Path, run: Run) -> None:
     assert "big" in (home / "looked/at/inspect-layer-1.svg").read_text(encoding="utf-8")
 
 
+def test_self_attention_is_written_on_request(home: Path, run: Run) -> None:
+    run("inspect", "runs/en-de", TEXT)
+    found = told(home / "inspect.html")
+    assert (found["model"], found["parts"][0]["encoder"], found["parts"][0]["decoder"]) == ("en-de", [], [])
+    run("inspect", "runs/en-de", TEXT, "--attention", "all")
+    found = told(home / "inspect.html")
+    for kind in ("encoder", "decoder"):
+        assert bool(found["parts"][0][kind]) == (kind in found["attention"])
+    wrong = run("inspect", "runs/en-de", TEXT, "--attention", "al").sentence
+    assert "unknown 'al' (did you mean 'all'?)" in wrong
+
+
 def test_the_search_can_be_chosen(home: Path, run: Run) -> None:
     run("inspect", "runs/en-de", TEXT, "--beam", 2, "--prefix", "kleine")
     found = told(home / "inspect.html")

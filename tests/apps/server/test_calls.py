@@ -271,7 +271,25 @@ def test_what_cannot_be_linked(call: Call, q: object, translation: object, statu
 
 def test_an_explanation_is_the_one_that_inspect_shows(call: Call, engine: Engine) -> None:
     told = call("POST", "/explain", json={**ASK, "q": TEXTS[0]}).json()
-    assert told == explain(engine.translator, TEXTS[0]).to_dict()
+    assert told == explain(engine.translator, TEXTS[0]).to_dict() | {"model": "en-de"}
+
+
+def test_an_explanation_has_self_attention_and_the_detected_language_on_request(call: Call) -> None:
+    asked = {**ASK, "q": TEXTS[0], "source": "auto", "attention": "all"}
+    told = call("POST", "/explain", json=asked).json()
+    assert told["detected"]["language"] == "en"
+    assert set(told["attention"]) == {kind for kind in ("encoder", "decoder") if told["parts"][0][kind]} | {"cross"}
+    refused = call("POST", "/explain", json={**asked, "attention": "some"})
+    assert (refused.status_code, "kinds are: all, cross" in refused.json()["error"]) == (400, True)
+
+
+def test_one_sentence_of_a_long_text_is_explained(engine: Engine) -> None:
+    with serving.called(serving.make_service(engine, explained=30)) as call:
+        text = " ".join(TEXTS)
+        assert call("POST", "/explain", json={**ASK, "q": text}).status_code == 413
+        told = call("POST", "/explain", json={**ASK, "q": text, "at": 0}).json()
+        assert told["source"]["text"] == text
+        assert all(len(part["texts"]["source"]) <= 30 for part in told["parts"] if part["target"])
 
 
 def test_a_word_can_be_chosen_and_the_rest_is_written_again(call: Call) -> None:

@@ -8,14 +8,17 @@ import pytest
 import torch
 
 from regard.alignment.cross_weights import look
+from regard.attention.record import record
 from regard.base.errors import UsageError
 from regard.data.subwords.learn import SubwordSettings, learn_subwords
-from regard.data.subwords.tokenizer import EOS, words
+from regard.data.subwords.tokenizer import BOS, EOS, words
 from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategies.greedy import Greedy
 from regard.decoding.strategies.sample import Sample
 from regard.decoding.translator import Translator
-from regard.inspection.explanation.explain import OTHERS, explain
+from regard.inspection.explanation.explain import Detail, explain
+from regard.inspection.explanation.forced import KINDS
+from regard.inspection.explanation.looking import OTHERS
 from regard.layers.reader import SingleHead
 from regard.models.seq2seq import Seq2seq
 from regard.models.transformer import Transformer
@@ -63,23 +66,6 @@ def test_the_weights_are_those_of_a_recording(name: str) -> None:
     assert len(part.layers) == (2 if name == "transformer" else 1)
     assert part.path == ()
     assert all(written.forced for written in part.target)
-
-
-def test_alternatives_are_the_likeliest_other_tokens() -> None:
-    model = translator()
-    said = model.target.encode("the house finds")
-    [part] = explain(model, TEXTS[0], target="the house finds").parts
-    for at, written in enumerate(part.target):
-        chances = {}
-        for number in range(3, len(model.target)):
-            tried = [*said[:at], number]
-            scores = model._score_batch([([*model.source.encode(TEXTS[0]), EOS], tried)])[0]
-            chances[number] = scores[at]
-        own = (*said, EOS)[at]
-        assert written.log_probability == pytest.approx(chances.pop(own), abs=1e-4)
-        chances.pop(model.target.pieces.index("▁"))  # a lone space can be written, but not chosen
-        best = sorted(chances.values(), reverse=True)[:OTHERS]
-        np.testing.assert_allclose([other.log_probability for other in written.alternatives], best, atol=1e-4)
 
 
 def test_choosing_an_alternative_goes_on_from_it() -> None:
@@ -140,6 +126,52 @@ def test_a_choice_in_a_later_part_leaves_the_earlier_ones_alone() -> None:
     assert after.parts[1].target[0].token.text == other.token.text
     assert after.parts[1].target[0].forced
     assert not after.parts[1].target[1].forced
+
+
+def test_one_part_is_looked_into_and_the_others_are_translated() -> None:
+    model = translator(max_source=6)
+    whole = explain(model, TEXTS[1])
+    second = TEXTS[1].index(whole.parts[1].texts[0])
+    told = explain(model, TEXTS[1], detail=Detail(at=second))
+    assert told.target == whole.target
+    assert [bool(part.target) for part in told.parts] == [at == 1 for at in range(len(whole.parts))]
+    assert [part.texts for part in told.parts] == [part.texts for part in whole.parts]
+    assert told.score == pytest.approx(whole.score, abs=1e-3)
+    plain = told.to_dict()
+    numbers = sorted({token["word"] for token in plain["parts"][1]["source"][:-1]})
+    assert [plain["source"]["words"][number] for number in numbers] == words(whole.parts[1].texts[0])
+    assert "".join(part["gaps"]["source"] + part["texts"]["source"] for part in plain["parts"]) == TEXTS[1]
+    assert "".join(part["gaps"]["target"] + part["texts"]["target"] for part in plain["parts"]) == told.target
+    later = explain(model, TEXTS[1], detail=Detail(at=10_000))
+    assert later.parts[-1].target and not later.parts[0].target
+    none = explain(model, TEXTS[1], detail=Detail(longest=3))
+    assert (none.target, none.links) == (whole.target, ())
+
+
+def test_chosen_beginnings_hold_in_parts_that_are_not_looked_into() -> None:
+    model = translator(max_source=6)
+    told = explain(model, TEXTS[1], prefix="house\nthe cat", detail=Detail(at=0))
+    assert told.parts[0].texts[1] == "house"
+    assert told.parts[1].texts[1].startswith("the cat")
+    last = explain(model, TEXTS[1], prefix="house\nthe cat", detail=Detail(at=10_000))
+    assert last.target == told.target
+    assert last.score == pytest.approx(told.score, abs=1e-3)
+
+
+def test_self_attention_is_recorded_on_request() -> None:
+    model = translator()
+    [part] = explain(model, TEXTS[0], target="the house finds", detail=Detail(attention=KINDS)).parts
+    batch = torch.tensor([[*model.source.encode(TEXTS[0]), EOS]])
+    target = torch.tensor([[BOS, *model.target.encode("the house finds")]])
+    with record(model.models[0], "*self_attention") as seen, torch.no_grad():
+        model.models[0](batch, torch.tensor([batch.shape[1]]), target)
+    for layer in (*part.encoder, *part.decoder):
+        torch.testing.assert_close(layer.weights, seen[layer.name][0][0], atol=1e-5, rtol=0)
+    assert [len(part.encoder), len(part.decoder), len(part.layers)] == [1, 2, 2]
+    [plain] = explain(model, TEXTS[0]).to_dict()["parts"]
+    assert (plain["encoder"], plain["decoder"]) == ([], [])
+    assert explain(model, TEXTS[0]).to_dict()["attention"] == ["cross", "encoder", "decoder"]
+    assert explain(translator(Seq2seq(width=8)), TEXTS[0]).attention == ("cross",)
 
 
 def test_lines_beyond_the_parts_are_one_prefix() -> None:

@@ -17,6 +17,7 @@ PART = TextPart(
     source=(Token("a", True, 0), Token("b", True, 1), END),
     target=(Written(Token("c", True, 0), -0.123456, True, (OTHER,)), Written(END, -0.5, False, ())),
     layers=(Layer("cross", torch.tensor([[[1.0, 0.0, 0.0], [0.33333, 0.66667, 0.0]]]), (0.459147,)),),
+    score=-0.623456,
     links=(Link(0, 0),),
     path=((Branch(SUBWORDS.pieces.index("c"), 0, None, -0.1, -0.100004, False, True),),),
     texts=("a b", "c"),
@@ -43,3 +44,10 @@ def test_numbers_are_short_and_nothing_is_lost() -> None:
     ]
     [[branch]] = plain["path"]
     assert (branch["text"], branch["becomes"], branch["chosen"], branch["score"]) == ("c", None, True, -0.1)
+
+
+def test_a_part_that_was_only_translated_is_its_texts() -> None:
+    plain = TextPart(("a b", "c"), -1.0).to_dict(gaps=("\n", " "))
+    assert plain["texts"] == {"source": "a b", "target": "c"}
+    assert plain["gaps"] == {"source": "\n", "target": " "}
+    assert plain["source"] == plain["target"] == plain["layers"] == plain["path"] == []

@@ -10,7 +10,8 @@ from typing import Any
 from regard.data.subwords.learn import SubwordSettings, learn_subwords
 from regard.decoding.strategies.beam import Beam
 from regard.decoding.translator import Translator
-from regard.inspection.explanation.explain import explain
+from regard.inspection.explanation.explain import Detail, explain
+from regard.inspection.explanation.forced import KINDS
 from regard.inspection.page.assets import asset, index
 from regard.models.seq2seq import Seq2seq
 from regard.models.transformer import Transformer
@@ -37,6 +38,7 @@ class Site:
         self.translator = translator
         self.address = ""
         self.asked: list[dict[str, Any]] = []
+        self.paths: list[str] = []
         self.key: str | None = None
         self.refusal: tuple[int, str] | None = None
         self.lock = threading.Lock()
@@ -52,7 +54,10 @@ class Site:
         if self.refusal is not None:
             return self.refusal[0], {"error": self.refusal[1]}
         with self.lock:
-            return 200, explain(self.translator, question["q"], prefix=question["prefix"]).to_dict()
+            detail = Detail(at=question["at"], attention=KINDS if question["attention"] == "all" else ("cross",))
+            told = explain(self.translator, question["q"], prefix=question["prefix"], detail=detail).to_dict()
+            detected = {"detected": {"language": "de", "confidence": 90.0}} if question["source"] == "auto" else {}
+            return 200, told | {"model": "toy"} | detected
 
 
 @contextmanager
@@ -62,6 +67,7 @@ def serving(translator: Translator) -> Iterator[Site]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
+            site.paths.append(self.path)
             if self.path == "/":
                 self.give(200, *index())
             elif self.path == "/languages":

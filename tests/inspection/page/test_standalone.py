@@ -7,10 +7,13 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from PIL import Image
 
-from regard.inspection.explanation.explain import explain
+from regard.inspection.explanation.explain import Detail, explain
+from regard.inspection.explanation.forced import KINDS
 from regard.inspection.page.standalone import PAGE, as_data, bundle, standalone
 from regard.models.seq2seq import Seq2seq
 from tests.browser import Open, browser, visit
@@ -29,7 +32,9 @@ def test_no_text_leaves_its_data() -> None:
 
 def test_a_bundle_has_all_modules_once_and_loads_none() -> None:
     script = bundle("offline")
-    for path in {*PAGE.glob("*.js")} - {PAGE / f"{name}.js" for name in ("api", "composer", "page")}:
+    for path in {*PAGE.glob("*.js")} - {
+        PAGE / f"{name}.js" for name in ("address", "api", "composer", "languages", "page")
+    }:
         assert script.count(f"const {path.stem}_module = ") == 1, path
     assert not re.search(r"^\s*(import|export)\b", script, re.MULTILINE)
     assert "</script" not in script
@@ -76,10 +81,11 @@ def test_it_opens_from_a_file_and_lights_up(width: int, tmp_path: Path, visit: O
     assert page.locator(".link.lit").count() == 1
     page.locator("#source .word").first.focus()
     page.keyboard.press("ArrowRight")
-    assert page.locator(".pointed").all_text_contents() == ["dog"]
+    assert page.locator(".pointed").all_text_contents() == ["dog", "dog"]  # in the text and in the panel of links
     linked = [link.target for link in told.links if link.source == 1]
+    page.locator(".line .word").nth(1).focus()
     page.keyboard.press("ArrowDown")
-    assert page.locator(".pointed").text_content() in ({said[at] for at in linked} or {"dog"})
+    assert page.locator(".pair .pointed").text_content() in ({said[at] for at in linked} or {"dog"})
     assert page.locator(".head").count() == 6
     assert page.locator(".branch.chosen").count() == len(told.parts[0].target)
 
@@ -104,7 +110,7 @@ def test_a_recurrent_model_and_one_without_attention_have_pages_too(tmp_path: Pa
 
 def test_texts_without_spaces_are_linked_token_by_token(tmp_path: Path, visit: Open) -> None:
     page = opened(visit, tmp_path, explain(model(kind="character"), "thedogseesthecat"))
-    assert page.get_by_role("button", name="Tokens").get_attribute("aria-pressed") == "true"
+    assert page.get_by_role("button", name="Tokens", exact=True).get_attribute("aria-pressed") == "true"
     assert page.locator("#source .word").count() == 16
     assert page.locator(".link").count() > 0
 
@@ -114,25 +120,160 @@ def test_letters_are_shown_with_the_spaces_between_words(tmp_path: Path, visit: 
     assert page.locator("#source").text_content() == "the dog sees the cat"
 
 
-def test_a_long_text_shows_the_part_that_is_pointed_at(tmp_path: Path, visit: Open) -> None:
+def test_a_long_text_shows_the_part_that_is_pressed(tmp_path: Path, visit: Open) -> None:
     translator = model()
     translator.max_source = 5
     told = explain(translator, "the dog sees the cat and the house")
-    assert len(told.parts) > 1
+    count = len(told.parts)
+    assert count > 1
     page = opened(visit, tmp_path, told)
     assert len(page.locator("#source .word").all_text_contents()) == 8
-    rows = page.locator("canvas.cells")
-    first = rows.get_attribute("aria-label")
-    page.locator("#source .word").last.hover()
-    page.wait_for_timeout(50)
-    assert rows.get_attribute("aria-label") != first or len(told.parts[0].target) == len(told.parts[-1].target)
-    assert page.locator("#source .word.pointed").text_content() == "house"
+    assert page.locator(".line").first.text_content() == told.parts[0].texts[0]
+    page.locator("#source .word").last.click()
+    assert page.locator(".line").first.text_content() == told.parts[-1].texts[0]
+    assert page.get_by_text(f"sentence {count} of {count}").is_visible()
+    page.get_by_label("Next sentence").click()
+    assert page.locator(".line").first.text_content() == told.parts[0].texts[0]
+
+
+# Geometry
+
+
+def boxes(page: Any, selector: str) -> list[dict[str, float]]:
+    return page.locator(selector).evaluate_all("nodes => nodes.map(node => node.getBoundingClientRect().toJSON())")
+
+
+def ends(page: Any) -> list[list[float]]:
+    """Where each curve starts and ends, on the screen."""
+    return page.locator(".link").evaluate_all(
+        "curves => curves.map(curve => [0, curve.getTotalLength()].flatMap(at => {"
+        "const point = curve.getPointAtLength(at).matrixTransform(curve.getScreenCTM()); return [point.x, point.y]; }))"
+    )
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+@pytest.mark.parametrize("said", ["das ist ein hund und eine katze", "هذا كلب و هذه قطة"])
+def test_links_end_on_their_words_and_cross_no_text(said: str, width: int, tmp_path: Path, visit: Open) -> None:
+    told = explain(model(), "the dog sees the cat and the house " * 2, target=said)
+    page = opened(visit, tmp_path, told, viewport={"width": width, "height": 900})
+    page.get_by_role("button", name="Words", exact=True).click()
+    above, below = boxes(page, ".line:first-of-type .word"), boxes(page, ".line:last-of-type .word")
+    found = ends(page)
+    assert len(found) == len(told.links) > 0
+    for link, (x, y, to_x, to_y) in zip(told.links, found, strict=True):
+        source, target = above[link.source], below[link.target]
+        assert source["left"] <= x <= source["right"] and abs(y - source["bottom"]) <= 3
+        assert target["left"] <= to_x <= target["right"] and abs(to_y - target["top"]) <= 3
+    assert max(box["bottom"] for box in above) < min(box["top"] for box in below)  # each side is one line
+    [(left, right), (other_left, other_right)] = (
+        (min(box["left"] for box in side), max(box["right"] for box in side)) for side in (above, below)
+    )
+    assert abs((left + right) - (other_left + other_right)) <= 8  # whatever the direction, both have one middle
+
+
+def test_a_cell_lights_the_words_of_its_row_and_column(tmp_path: Path, visit: Open) -> None:
+    told = explain(model(), "the dog sees the cat", target="das ist ein hund")
+    page = opened(visit, tmp_path, told)
+    cells = page.locator("canvas.cells")
+    cells.focus()
+    for row, column in ((1, 1), (2, 4), (0, 2)):
+        for _ in range(6):
+            page.keyboard.press("ArrowUp")
+            page.keyboard.press("ArrowLeft")
+        for key, times in (("ArrowDown", row), ("ArrowRight", column)):
+            for _ in range(times):
+                page.keyboard.press(key)
+        assert page.locator(".line:first-of-type .lit").all_text_contents() == [told.source.split()[column]]
+        assert page.locator(".line:last-of-type .lit").all_text_contents() == [told.target.split()[row]]
+    box = cells.bounding_box()
+    seen = set()
+    for across in range(10, int(box["width"]), 12):
+        page.mouse.move(box["x"] + across, box["y"] + box["height"] / 2)
+        page.wait_for_timeout(20)
+        read = page.locator(".reading").text_content()
+        if "←" in read:
+            row_text, _, rest = read.partition(" ← ")
+            column_text = rest.split("  ")[0]
+            lit = page.locator(".line .lit").all_text_contents()
+            assert set(lit) == {column_text, row_text} - {"⏎", "␣"}
+            seen.add(column_text)
+    assert len(seen) >= 4
+
+
+def luminance(color: str) -> float:
+    """The relative luminance of rgb(…), as WCAG defines it."""
+    shares = [int(part) / 255 for part in re.findall(r"\d+", color)[:3]]
+    linear = [share / 12.92 if share <= 0.04045 else ((share + 0.055) / 1.055) ** 2.4 for share in shares]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_links_can_be_seen_in_both_schemes(scheme: str, tmp_path: Path, visit: Open) -> None:
+    page = opened(visit, tmp_path, explain(model(), "the dog sees the cat"), color_scheme=scheme)
+    look = "node => { const style = getComputedStyle(node); return [style.stroke, style.opacity, style.strokeWidth]; }"
+    for stroke, opacity, width in page.locator(".link").evaluate_all(f"nodes => nodes.map({look})"):
+        paper = page.locator(".panel").first.evaluate("node => getComputedStyle(node).backgroundColor")
+        light, dark = sorted((luminance(stroke), luminance(paper)), reverse=True)
+        assert (light + 0.05) / (dark + 0.05) >= 3  # WCAG 2.2, contrast of graphics
+        assert float(opacity) == 1
+        assert float(width.removesuffix("px")) >= 1
+
+
+@pytest.mark.parametrize("which", ["the links", "the heat map"])
+def test_a_downloaded_picture_is_filled(which: str, tmp_path: Path, visit: Open) -> None:
+    page = opened(visit, tmp_path, explain(model(), "the dog"))
+    with page.expect_download() as waiting:
+        page.get_by_label(f"Download {which} as PNG").click()
+    pixels = np.asarray(Image.open(waiting.value.path()).convert("RGB")).astype(int)
+    drawn = np.abs(pixels - pixels[0, 0]).sum(-1) > 30
+    for axis in (0, 1):
+        places = np.nonzero(drawn.any(axis))[0]
+        assert places[-1] - places[0] > 0.75 * drawn.shape[1 - axis]
+
+
+def test_words_that_made_nothing_and_words_in_doubt_are_marked(tmp_path: Path, visit: Open) -> None:
+    told = explain(model(), "the dog sees the cat", target="das ist")
+    page = opened(visit, tmp_path, told)
+    linked = {link.source for link in told.links}
+    idle = [word for at, word in enumerate(told.source.split()) if at not in linked]
+    assert page.locator(".line .idle").all_text_contents() == idle
+    unsure = [one.token.text for one in told.parts[0].target[:-1] if one.log_probability < np.log(0.495)]
+    assert page.locator(".line .unsure").all_text_contents() == unsure
+    assert page.locator(".key").get_by_text("made nothing").is_visible()
+    assert "% sure" in page.locator(".line .unsure").first.get_attribute("aria-description")
+
+
+def test_self_attention_is_shown_where_it_was_asked_for(tmp_path: Path, visit: Open) -> None:
+    told = explain(model(), "the dog sees", target="das ist ein hund", detail=Detail(attention=KINDS))
+    page = opened(visit, tmp_path, told)
+    page.get_by_label("Kind of attention").select_option("decoder")
+    page.locator("canvas.cells").focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowDown", "ArrowRight"):
+        page.keyboard.press(key)
+    page.get_by_text(re.compile("ein ← das +[01]")).wait_for()  # the column after the start
+    assert page.locator(".line .lit").all_text_contents() == ["das", "ein"]
+    page.get_by_label("Kind of attention").select_option("encoder")
+    page.locator("#source .word").nth(1).hover()
+    assert page.locator("canvas.cells").get_attribute("aria-label").startswith("Heat map, Encoder self-attention")
+    page = opened(visit, tmp_path, explain(model(), "the dog"))
+    assert page.get_by_label("Kind of attention").is_hidden()
+
+
+def test_what_scrolls_shows_that_there_is_more(tmp_path: Path, visit: Open) -> None:
+    page = opened(visit, tmp_path, explain(model(), "the dog"), viewport={"width": 390, "height": 800})
+    path = page.locator(".path")
+    assert path.evaluate("node => node.scrollWidth > node.clientWidth")
+    page.wait_for_selector(".path.more-after:not(.more-before)")
+    path.evaluate("node => { node.scrollLeft = 40; }")
+    page.wait_for_selector(".path.more-after.more-before")
+    path.evaluate("node => { node.scrollLeft = node.scrollWidth; }")
+    page.wait_for_selector(".path.more-before:not(.more-after)")
 
 
 def test_nothing_in_a_text_runs(tmp_path: Path, visit: Open) -> None:
     text = " ".join([WICKED[0], "the", "dog", '<img src=x onerror="alert(1)">'])
     page = opened(visit, tmp_path, explain(model(), text, target=text))
-    page.get_by_role("button", name="Words").click()
+    page.get_by_role("button", name="Words", exact=True).click()
     assert page.locator("#source .word").all_text_contents() == text.split()
     assert page.locator("img, main script").count() == 0
 

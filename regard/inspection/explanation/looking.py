@@ -1,0 +1,104 @@
+"""One text and its translation under teacher forcing: tokens, alternatives, attention weights, word links."""
+
+import torch
+from torch import Tensor
+
+from regard.alignment.aligner import Aligner
+from regard.alignment.head_choice import HeadChoice, chosen_heads
+from regard.attention.record import attention_layers
+from regard.data.links import Links
+from regard.data.subwords.tokenizer import EOS, Subwords
+from regard.decoding.search import search
+from regard.decoding.strategy import Strategy
+from regard.decoding.trace import Trace
+from regard.decoding.translation import Pair
+from regard.decoding.translator import Translator
+from regard.inspection.explanation.beam_path import Path, beam_path
+from regard.inspection.explanation.forced import KINDS, Forced, Kind, entropy, force, likeliest
+from regard.inspection.explanation.text_part import Layer, ShownAlternative, TextPart, Written
+from regard.inspection.explanation.tokens import SPACE, shown, tokens_of
+
+OTHERS = 6
+"""the number of alternatives shown for a target token"""
+
+
+def find_translation(
+    translator: Translator, text: str, given: list[int], strategy: Strategy | None
+) -> tuple[tuple[int, ...], Path]:
+    """The ids of the best translation and the search path; the given ids, where there is nothing to search."""
+    if strategy is None:
+        return tuple(given), ()
+    device = next(translator.models[0].parameters()).device
+    source = torch.tensor([[*translator.source.encode(text), EOS]], device=device)
+    lengths = torch.tensor([source.shape[1]], device=device)
+    trace = Trace()
+    [[best, *_]] = search(translator.models, source, lengths, strategy, [given], trace=trace)
+    return best.tokens, beam_path(trace[0], best.tokens)
+
+
+def look_into(
+    translator: Translator,
+    text: str,
+    found: tuple[int, ...],
+    path: Path,
+    forced: int,
+    before: str,
+    attention: tuple[Kind, ...],
+) -> TextPart:
+    """The explanation of a text and the ids of its translation, of which the first `forced` were given."""
+    read = tuple(translator.source.encode(text))
+    spelled = translator.target.decode(found)
+    seen = force(translator.models, [*read, EOS], [*found, EOS], {"cross", *attention})
+    written = []
+    for at, token in enumerate(tokens_of(translator.target, spelled, found)):
+        chance = float(seen.log_probabilities[at, (*found, EOS)[at]])
+        others = _alternatives(translator.target, found, at, seen, before)
+        written.append(Written(token, chance, at < forced, others))
+    cross, encoder, decoder = (_layers(seen.attention[kind]) for kind in KINDS)
+    return TextPart(
+        score=sum(one.log_probability for one in written),
+        source=tokens_of(translator.source, text, read),
+        target=tuple(written),
+        layers=cross,
+        encoder=encoder,
+        decoder=decoder,
+        links=_links(translator, Pair(text, read, spelled, found), seen),
+        path=path,
+        texts=(text, spelled),
+        spelling=translator.target,
+    )
+
+
+def _layers(recorded: dict[str, Tensor]) -> tuple[Layer, ...]:
+    return tuple(Layer(name, own, tuple(entropy(own).tolist())) for name, own in recorded.items())
+
+
+def _alternatives(
+    subwords: Subwords, found: tuple[int, ...], at: int, seen: Forced, before: str
+) -> tuple[ShownAlternative, ...]:
+    """The likeliest other tokens, without a lone space: a prefix that ends in one is no different."""
+    others: list[ShownAlternative] = []
+    own = (*found, EOS)[at]
+    for number, chance in likeliest(seen.log_probabilities[at], OTHERS + 1, without=own):
+        start = before + subwords.decode([*found[:at], number])
+        token = shown(subwords, number)
+        if token.text != SPACE:
+            others.append(ShownAlternative(token, chance, f"{start}\n" if number == EOS else start))
+    return tuple(others[:OTHERS])
+
+
+def _links(translator: Translator, pair: Pair, seen: Forced) -> Links:
+    """The word links; None if the alignment heads do not attend to single tokens."""
+    heads = linking_heads(translator)
+    if heads is None or any(layer not in seen.layers for layer in heads.layers):
+        return ()
+    [links] = (translator.aligner or Aligner(translator))([pair])
+    return links
+
+
+def linking_heads(translator: Translator) -> HeadChoice | None:
+    """The alignment heads; None for a model without attention over its source."""
+    if isinstance(translator.aligner, Aligner):
+        return translator.aligner.heads
+    has_some = any(name.rpartition(".")[2] == "cross" for name in attention_layers(translator.models[0]))
+    return chosen_heads(translator) if has_some else None

@@ -1,0 +1,126 @@
+// One sentence and its translation, each on one line, with links between the words: the panel of links.
+
+import { element, hintAtMore, panel, soon } from "./dom.js";
+import { Links } from "./links.js";
+import { download } from "./picture.js";
+import { sureness } from "./reading.js";
+import { showWords, step } from "./words.js";
+
+const UNSURE = 0.5;
+const [LARGEST, SMALLEST] = [26, 15];
+
+/**
+ * The panel of links.
+ *
+ * `focus` is the watched { side, unit } or null, `press(unit, element)` hears of a pressed word of the translation, and
+ * `tools` are buttons for the panel's header.
+ */
+export class Strip {
+  constructor(focus, press, tools) {
+    Object.assign(this, { focus, press });
+    this.lines = {
+      source: element("p", { class: "line", dir: "auto", role: "group", "aria-label": "The sentence" }),
+      target: element("p", { class: "line", dir: "auto", role: "group", "aria-label": "Its translation" }),
+    };
+    this.sheet = element("div", { class: "pair" }, this.lines.source, this.lines.target);
+    this.host = element("div", { class: "strip scrolls" }, this.sheet);
+    this.key = element("p", { class: "key hint" });
+    this.links = new Links(this.sheet, focus);
+    this.words = { source: [], target: [] };
+    const save = ["svg", "png"].map((kind) => this.#save(kind));
+    this.panel = panel("Links", "which words made which", this.host, ...tools, ...save);
+    this.panel.classList.add("wide", "linked");
+    this.panel.append(this.key);
+    this.fit = soon(() => this.#fit());
+    new ResizeObserver(this.fit).observe(this.host);
+    hintAtMore(this.host);
+  }
+
+  /** Show the units of one part, of which `elements` are made at their numbers. */
+  show(explanation, number, units, links) {
+    const part = explanation.parts[number];
+    const linked = new Set(links.map((link) => link.source));
+    const languages = explanation.languages ?? {};
+    const marks = {
+      source: (word, unit, at) => links.length && !linked.has(at) && idle(word),
+      target: (word, unit) => this.#doubt(word, part, unit),
+    };
+    for (const side of ["source", "target"]) {
+      const own = units[side].map((unit, at) => ({ ...unit, at })).filter((unit) => unit.part === number);
+      this.lines[side].lang = languages[side] ?? "";
+      const made = showWords(this.lines[side], own, {
+        side,
+        focus: this.focus,
+        across: (at) => this.#cross(side, at),
+        press: side === "target" ? this.press : null,
+        decorate: marks[side],
+      });
+      this.words[side] = [];
+      own.forEach((unit, at) => (this.words[side][unit.at] = made[at]));
+    }
+    this.#explain();
+    this.#fit();
+    this.links.show(this.words, links);
+  }
+
+  #doubt(word, part, unit) {
+    const tokens = unit.tokens.map((at) => part.target[at]);
+    word.setAttribute("aria-haspopup", "dialog");
+    word.classList.toggle("given", tokens.every((token) => token.forced));
+    const share = Math.round(sureness(part, unit) * 100);
+    word.title = `${share} % sure`;
+    if (share >= UNSURE * 100) return;
+    word.classList.add("unsure");
+    word.setAttribute("aria-description", word.title);
+  }
+
+  /** What the marks mean, where there are any. */
+  #explain() {
+    const has = (kind) => this.host.querySelector(`.${kind}`);
+    const told = [
+      has("idle") && ["idle", "made nothing"],
+      has("unsure") && ["unsure", "less than 50 % sure"],
+      has("given") && ["given", "chosen by you"],
+    ].filter(Boolean);
+    this.key.hidden = !told.length;
+    this.key.replaceChildren(
+      ...told.map(([kind, text]) => element("span", {}, element("i", { class: `word ${kind}`, text: "word" }), text)),
+    );
+  }
+
+  #cross(side, unit) {
+    const other = side === "source" ? "target" : "source";
+    const found = this.links.links.filter((link) => link[side] === unit).sort((one, two) => two.strength - one.strength);
+    const words = this.words[other].filter(Boolean);
+    if (found.length) step(words, words.indexOf(this.words[other][found[0][other]]));
+  }
+
+  /** As large as one line allows; what does not fit even when small is scrolled to. */
+  #fit() {
+    const room = this.host.clientWidth;
+    if (!room) return;
+    this.sheet.style.fontSize = `${LARGEST}px`;
+    const wide = this.sheet.scrollWidth;
+    if (wide > room) this.sheet.style.fontSize = `${Math.max(SMALLEST, Math.floor((LARGEST * room) / wide - 0.5))}px`;
+    this.links.redraw();
+  }
+
+  #save(kind) {
+    return element("button", {
+      type: "button",
+      class: "plain",
+      text: `↓ ${kind.toUpperCase()}`,
+      "aria-label": `Download the links as ${kind.toUpperCase()}`,
+      onclick: () => {
+        const { shapes, width, height } = this.links.picture();
+        download(shapes, width, height, "links", kind);
+      },
+    });
+  }
+}
+
+function idle(word) {
+  word.classList.add("idle");
+  word.title = "made nothing";
+  word.setAttribute("aria-description", word.title);
+}
