@@ -66,12 +66,12 @@ def inspect(
     page = _place(out)
     from regard.decoding.translator import Translator
     from regard.inspection.explanation.explain import Detail, explain
-    from regard.inspection.explanation.forced import KINDS
+    from regard.inspection.explanation.forced import ATTENTION_KINDS
     from regard.loading import load
 
     if attention not in ("cross", "all"):
         raise UsageError(unknown("--attention", attention, ("cross", "all"), "choices"))
-    detail = Detail(attention=KINDS if attention == "all" else KINDS[:1])
+    detail = Detail(attention=ATTENTION_KINDS if attention == "all" else ATTENTION_KINDS[:1])
     translator = load(model, device=device)
     if not isinstance(translator, Translator):
         raise UsageError(f"{model}: a language model, which reads no source; there is no pair to inspect")

@@ -33,10 +33,10 @@ from regard.apps.server.uploads import FILE_FORMATS, read_document
 from regard.base.errors import unknown
 from regard.data.subwords.tokenizer import words
 from regard.inspection.explanation.explain import Detail
-from regard.inspection.explanation.forced import KINDS, Kind
+from regard.inspection.explanation.forced import ATTENTION_KINDS, AttentionKind
 
 FORMATS = ("text", "html")
-ATTENTION: dict[str, tuple[Kind, ...]] = {"cross": ("cross",), "all": KINDS}
+_ATTENTION: dict[str, tuple[AttentionKind, ...]] = {"cross": ("cross",), "all": ATTENTION_KINDS}
 MOST_ALTERNATIVES = 32
 _PATIENCE = 500
 """milliseconds that LibreTranslate's page waits after a key press"""
@@ -157,9 +157,9 @@ class Calls:
         limits = self._service.limits
         most = limits.explained if call.at is None else limits.characters
         self._service.check_size([call.q, call.prefix or ""], most)
-        if (attention := call.attention or "cross") not in ATTENTION:
-            raise Refusal(400, unknown("attention", attention, ATTENTION, "kinds"))
-        detail = Detail(at=call.at, attention=ATTENTION[attention], longest=limits.explained)
+        if (attention := call.attention or "cross") not in _ATTENTION:
+            raise Refusal(400, unknown("attention", attention, _ATTENTION, "kinds"))
+        detail = Detail(at=call.at, attention=_ATTENTION[attention], longest=limits.explained)
         detected: list[DetectedLanguage] = []
         if call.source == "auto":
             [engine], detected = await self._detected([call.q], call.target)

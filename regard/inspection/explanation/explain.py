@@ -15,7 +15,7 @@ from regard.data.subwords.tokenizer import words
 from regard.decoding.layout import Layout
 from regard.decoding.strategy import Strategy, strategy_for
 from regard.decoding.translator import Translator
-from regard.inspection.explanation.forced import Kind, kinds_of
+from regard.inspection.explanation.forced import AttentionKind, attention_kinds
 from regard.inspection.explanation.looking import find_translation, linking_heads, look_into
 from regard.inspection.explanation.text_part import TextPart
 from regard.inspection.page.standalone import standalone
@@ -27,7 +27,7 @@ class Detail:
 
     at: int | None = None
     """a position in the text, in characters: only the part there is explained, the others are just translated"""
-    attention: tuple[Kind, ...] = ("cross",)
+    attention: tuple[AttentionKind, ...] = ("cross",)
     """the kinds of attention that are recorded"""
     longest: int | None = None
     """longer parts, in characters, are just translated"""
@@ -44,7 +44,7 @@ class Explanation:
     """the white space before each part, in the text and in the translation"""
     heads: HeadChoice | None = None
     """the heads that the links come from"""
-    attention: tuple[Kind, ...] = ()
+    attention: tuple[AttentionKind, ...] = ()
     """the kinds of attention that the model has"""
     model: str = ""
     """the name of the model, for readers"""
@@ -135,7 +135,7 @@ def explain(
         before += f"{parts[-1].texts[1]}\n"
     spelled = layout.filled([part.texts[1] for part in parts]) if parts else Layout((), ("",))
     gaps = tuple(zip(layout.gaps, spelled.gaps, strict=True))[: len(parts)]
-    kinds = kinds_of(translator.models[0])
+    kinds = attention_kinds(translator.models[0])
     return Explanation(text, spelled.text, tuple(parts), gaps, linking_heads(translator), kinds)
 
 

@@ -15,16 +15,16 @@ from regard.data.subwords.tokenizer import BOS, PAD, UNK
 from regard.decoding.scorer import evaluating, log_mean
 from regard.models.writer import Writer
 
-Kind = Literal["cross", "encoder", "decoder"]
+AttentionKind = Literal["cross", "encoder", "decoder"]
 """cross-attention, from target to source; self-attention of the encoder; self-attention of the decoder"""
-KINDS: tuple[Kind, ...] = ("cross", "encoder", "decoder")
+ATTENTION_KINDS: tuple[AttentionKind, ...] = ("cross", "encoder", "decoder")
 
 
 @dataclass(frozen=True, eq=False)
 class Forced:
     """What was recorded for one pair, both sides with their `</s>`."""
 
-    attention: dict[Kind, dict[str, Float[Tensor, "heads query key"]]]
+    attention: dict[AttentionKind, dict[str, Float[Tensor, "heads query key"]]]
     """the weights of each attention layer by its name, of the kinds that were asked for"""
     log_probabilities: Float[Tensor, "target vocabulary"]
     """log p(· | y_1 … y_(t-1), source) at each position"""
@@ -35,21 +35,24 @@ class Forced:
         return self.attention["cross"]
 
 
-def kind_of(layer: str) -> Kind:
+def attention_kind(layer: str) -> AttentionKind:
     """The kind of an attention layer, by its name."""
     if layer.rpartition(".")[2] == "cross":
         return "cross"
     return "encoder" if layer.rpartition(":")[2].startswith("encoder") else "decoder"
 
 
-def kinds_of(model: Writer) -> tuple[Kind, ...]:
+def attention_kinds(model: Writer) -> tuple[AttentionKind, ...]:
     """The kinds of attention that a model has."""
-    found = set(map(kind_of, attention_layers(model)))
-    return tuple(kind for kind in KINDS if kind in found)
+    found = set(map(attention_kind, attention_layers(model)))
+    return tuple(kind for kind in ATTENTION_KINDS if kind in found)
 
 
 def force(
-    models: Sequence[Writer], source: Sequence[int], target: Sequence[int], kinds: Collection[Kind] = KINDS[:1]
+    models: Sequence[Writer],
+    source: Sequence[int],
+    target: Sequence[int],
+    kinds: Collection[AttentionKind] = ATTENTION_KINDS[:1],
 ) -> Forced:
     """Run one or several models on a pair with teacher forcing; the ids of both sides end in `</s>`.
 
@@ -60,18 +63,18 @@ def force(
     batch = collate([np.array(source)], [np.array(target)]).to(next(models[0].parameters()).device)
     given = (batch.source, batch.source_lengths, batch.target_in)
     sizes = {"cross": (len(target), len(source)), "encoder": (len(source),) * 2, "decoder": (len(target),) * 2}
-    attention: dict[Kind, dict[str, Tensor]] = {kind: {} for kind in KINDS}
+    attention: dict[AttentionKind, dict[str, Tensor]] = {kind: {} for kind in ATTENTION_KINDS}
     distributions = []
     with evaluating(models):
         for number, model in enumerate(models, start=1):
             prefix = f"{number}:" if number > 1 else ""
-            wanted = [name for name in attention_layers(model) if kind_of(name) in kinds]
+            wanted = [name for name in attention_layers(model) if attention_kind(name) in kinds]
             with watch(model, dict.fromkeys(wanted), within=torch.no_grad) as seen:
                 distributions.append(model(*given).float().log_softmax(-1))
             for name, calls in seen.items():
                 weights = torch.cat(calls, dim=2)[0].float().cpu()  # all rows at once, or one call for each step
-                if weights.shape[1:] == sizes[kind_of(name)]:
-                    attention[kind_of(name)][prefix + name] = weights
+                if weights.shape[1:] == sizes[attention_kind(name)]:
+                    attention[attention_kind(name)][prefix + name] = weights
         mean = log_mean(distributions)[0].cpu()
     return Forced(attention, mean)
 

@@ -14,7 +14,7 @@ from regard.decoding.trace import Trace
 from regard.decoding.translation import Pair
 from regard.decoding.translator import Translator
 from regard.inspection.explanation.beam_path import Path, beam_path
-from regard.inspection.explanation.forced import KINDS, Forced, Kind, entropy, force, likeliest
+from regard.inspection.explanation.forced import ATTENTION_KINDS, AttentionKind, Forced, entropy, force, likeliest
 from regard.inspection.explanation.text_part import Layer, ShownAlternative, TextPart, Written
 from regard.inspection.explanation.tokens import SPACE, shown, tokens_of
 
@@ -43,7 +43,7 @@ def look_into(
     path: Path,
     forced: int,
     before: str,
-    attention: tuple[Kind, ...],
+    attention: tuple[AttentionKind, ...],
 ) -> TextPart:
     """The explanation of a text and the ids of its translation, of which the first `forced` were given."""
     read = tuple(translator.source.encode(text))
@@ -54,7 +54,7 @@ def look_into(
         chance = float(seen.log_probabilities[at, (*found, EOS)[at]])
         others = _alternatives(translator.target, found, at, seen, before)
         written.append(Written(token, chance, at < forced, others))
-    cross, encoder, decoder = (_layers(seen.attention[kind]) for kind in KINDS)
+    cross, encoder, decoder = (_layers(seen.attention[kind]) for kind in ATTENTION_KINDS)
     return TextPart(
         score=sum(one.log_probability for one in written),
         source=tokens_of(translator.source, text, read),

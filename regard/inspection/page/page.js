@@ -45,6 +45,7 @@ async function ask(at = composer.caret) {
     show(null);
     return;
   }
+  stage.classList.add("stale");
   const slow = setTimeout(() => say("Translating …"), 500);
   const { prefix, attention } = state;
   try {
@@ -89,7 +90,6 @@ function lookThere(caret) {
 
 function choose(prefix) {
   state.prefix = prefix;
-  stage.classList.add("stale");
   ask(startOf(viewer.part));
 }
 
@@ -114,7 +114,7 @@ function say(text) {
 }
 
 function fail(error) {
-  stage.classList.remove("stale");
+  stage.classList.toggle("stale", Boolean(state.explanation) && state.explanation.source.text !== composer.text);
   const trouble = find("trouble");
   trouble.textContent = error instanceof Trouble ? error.message : `This page failed: ${error.message}`;
   trouble.hidden = false;

@@ -80,7 +80,7 @@ export class Strip {
     const told = [
       has("idle") && ["idle", "made nothing"],
       has("unsure") && ["unsure", "less than 50 % sure"],
-      has("given") && ["given", "chosen by you"],
+      has("given") && ["given", "given"],
     ].filter(Boolean);
     this.key.hidden = !told.length;
     this.key.replaceChildren(

@@ -17,7 +17,7 @@ from regard.decoding.strategies.greedy import Greedy
 from regard.decoding.strategies.sample import Sample
 from regard.decoding.translator import Translator
 from regard.inspection.explanation.explain import Detail, explain
-from regard.inspection.explanation.forced import KINDS
+from regard.inspection.explanation.forced import ATTENTION_KINDS
 from regard.inspection.explanation.looking import OTHERS
 from regard.layers.reader import SingleHead
 from regard.models.seq2seq import Seq2seq
@@ -160,7 +160,7 @@ def test_chosen_beginnings_hold_in_parts_that_are_not_looked_into() -> None:
 
 def test_self_attention_is_recorded_on_request() -> None:
     model = translator()
-    [part] = explain(model, TEXTS[0], target="the house finds", detail=Detail(attention=KINDS)).parts
+    [part] = explain(model, TEXTS[0], target="the house finds", detail=Detail(attention=ATTENTION_KINDS)).parts
     batch = torch.tensor([[*model.source.encode(TEXTS[0]), EOS]])
     target = torch.tensor([[BOS, *model.target.encode("the house finds")]])
     with record(model.models[0], "*self_attention") as seen, torch.no_grad():

@@ -5,7 +5,14 @@ import torch
 
 from regard.data.subwords.tokenizer import BOS, EOS, PAD, UNK
 from regard.decoding.scoring import score_tokens
-from regard.inspection.explanation.forced import KINDS, entropy, force, kind_of, kinds_of, likeliest
+from regard.inspection.explanation.forced import (
+    ATTENTION_KINDS,
+    attention_kind,
+    attention_kinds,
+    entropy,
+    force,
+    likeliest,
+)
 from regard.models.seq2seq import Seq2seq
 from regard.models.transformer import Transformer
 
@@ -33,16 +40,16 @@ def test_a_model_without_attention_has_no_layers() -> None:
 
 def test_self_attention_is_causal_in_the_decoder_and_told_by_its_kind() -> None:
     model = DESIGNS["transformer"].build({"source": 12, "target": 12})
-    assert kinds_of(model) == KINDS
+    assert attention_kinds(model) == ATTENTION_KINDS
     assert not force([model], SOURCE, TARGET).attention["decoder"]
-    seen = force([model, model], SOURCE, TARGET, KINDS).attention
+    seen = force([model, model], SOURCE, TARGET, ATTENTION_KINDS).attention
     assert all(weights.shape[1:] == (4, 4) for weights in seen["encoder"].values())
     for name, weights in seen["decoder"].items():
-        assert kind_of(name) == "decoder"
+        assert attention_kind(name) == "decoder"
         assert not weights.triu(1).any()
-    assert {kind_of(name) for name in seen["encoder"]} == {"encoder"}
+    assert {attention_kind(name) for name in seen["encoder"]} == {"encoder"}
     assert any(name.startswith("2:") for name in seen["encoder"])
-    assert kinds_of(DESIGNS["rnn"].build({"source": 12, "target": 12})) == ("cross",)
+    assert attention_kinds(DESIGNS["rnn"].build({"source": 12, "target": 12})) == ("cross",)
 
 
 def test_entropy_counts_bits() -> None:

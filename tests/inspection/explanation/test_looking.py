@@ -5,7 +5,7 @@ import pytest
 
 from regard.data.subwords.tokenizer import EOS
 from regard.decoding.strategies.beam import Beam
-from regard.inspection.explanation.forced import KINDS
+from regard.inspection.explanation.forced import ATTENTION_KINDS
 from regard.inspection.explanation.looking import OTHERS, find_translation, linking_heads, look_into
 from regard.models.seq2seq import Seq2seq
 from tests.inspection.explanation.test_explain import TEXTS, translator
@@ -14,7 +14,7 @@ from tests.inspection.explanation.test_explain import TEXTS, translator
 def test_alternatives_are_the_likeliest_other_tokens() -> None:
     model = translator()
     said = model.target.encode("the house finds")
-    part = look_into(model, TEXTS[0], tuple(said), (), forced=0, before="", attention=KINDS)
+    part = look_into(model, TEXTS[0], tuple(said), (), forced=0, before="", attention=ATTENTION_KINDS)
     for at, written in enumerate(part.target):
         chances = {}
         for number in range(3, len(model.target)):

@@ -11,7 +11,7 @@ from regard.data.subwords.learn import SubwordSettings, learn_subwords
 from regard.decoding.strategies.beam import Beam
 from regard.decoding.translator import Translator
 from regard.inspection.explanation.explain import Detail, explain
-from regard.inspection.explanation.forced import KINDS
+from regard.inspection.explanation.forced import ATTENTION_KINDS
 from regard.inspection.page.assets import asset, index
 from regard.models.seq2seq import Seq2seq
 from regard.models.transformer import Transformer
@@ -54,7 +54,9 @@ class Site:
         if self.refusal is not None:
             return self.refusal[0], {"error": self.refusal[1]}
         with self.lock:
-            detail = Detail(at=question["at"], attention=KINDS if question["attention"] == "all" else ("cross",))
+            detail = Detail(
+                at=question["at"], attention=ATTENTION_KINDS if question["attention"] == "all" else ("cross",)
+            )
             told = explain(self.translator, question["q"], prefix=question["prefix"], detail=detail).to_dict()
             detected = {"detected": {"language": "de", "confidence": 90.0}} if question["source"] == "auto" else {}
             return 200, told | {"model": "toy"} | detected

@@ -13,7 +13,7 @@ import torch
 from PIL import Image
 
 from regard.inspection.explanation.explain import Detail, explain
-from regard.inspection.explanation.forced import KINDS
+from regard.inspection.explanation.forced import ATTENTION_KINDS
 from regard.inspection.page.standalone import PAGE, as_data, bundle, standalone
 from regard.models.seq2seq import Seq2seq
 from tests.browser import Open, browser, visit
@@ -244,7 +244,7 @@ def test_words_that_made_nothing_and_words_in_doubt_are_marked(tmp_path: Path, v
 
 
 def test_self_attention_is_shown_where_it_was_asked_for(tmp_path: Path, visit: Open) -> None:
-    told = explain(model(), "the dog sees", target="das ist ein hund", detail=Detail(attention=KINDS))
+    told = explain(model(), "the dog sees", target="das ist ein hund", detail=Detail(attention=ATTENTION_KINDS))
     page = opened(visit, tmp_path, told)
     page.get_by_label("Kind of attention").select_option("decoder")
     page.locator("canvas.cells").focus()
