@@ -6,8 +6,8 @@ https://arxiv.org/abs/1909.02074. Like the store of a corpus, this one is reused
 pair i is read from disk on demand.
 """
 
-from collections.abc import Iterator
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -20,7 +20,7 @@ from regard.base.errors import RegardError
 from regard.base.files import digest, read_lines
 from regard.data.corpus import Corpus, Counts, SentencePair
 from regard.data.links import parse_links
-from regard.data.store import RowWriter, Tokens, read_key, replace_folder, whole_key, write_key
+from regard.data.store import RowWriter, Tokens, replace_folder, reusable, whole_key, write_key
 from regard.data.subwords.tokenizer import MARK, SubwordPair, Subwords, words
 
 LinkUnit = Literal["word", "character"]
@@ -42,14 +42,18 @@ class LinkStore:
 
 
 def build_links(
-    folder: str | Path, links: str | Path, corpus: Corpus, subwords: SubwordPair, unit: LinkUnit = "word"
+    folder: str | Path,
+    links: str | Path,
+    corpus: Corpus,
+    subwords: SubwordPair,
+    unit: LinkUnit = "word",
+    warn: Callable[[str], object] = bool,
 ) -> LinkStore:
-    """Open the token links of a corpus in `folder` if they are up to date; otherwise build them."""
+    """Open the token links of a corpus in `folder` if they are intact and up to date; otherwise build them."""
     folder, links = Path(folder), Path(links)
     made_from = ["links", digest(links), unit, corpus.fingerprint(), subwords.fingerprint]
-    with suppress(RegardError):  # missing or damaged: it is rebuilt below
-        if read_key(folder)["made_from"] == made_from:
-            return _open(folder)
+    if (found := reusable(folder, made_from, _open, warn)) is not None:
+        return found
     replace_folder(folder, lambda place: _write(place, links, corpus, subwords, unit, made_from))
     return _open(folder)
 

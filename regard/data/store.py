@@ -1,36 +1,41 @@
 """The tokenized corpus, encoded once and read from disk in any order.
 
 A folder holds, for each side, the tokens of all sentences one after the other and the offset at which each begins;
-every sentence ends in `</s>`. Offsets are memory-mapped and tokens are read on demand, so that opening a store costs
-nothing and a corpus of any size needs little memory. `store.json` holds the hashes of the inputs and the size of each
-file. A store is reused while its inputs are unchanged, and rebuilt otherwise.
+every sentence ends in `</s>`. Offsets are memory-mapped and tokens are read on demand, so that a corpus of any size
+needs little memory. `store.json` holds the hashes of the inputs, the size and the checksum of each file, and its own
+checksum; all are verified when the store is opened, in less time than hashing the text takes. A store is reused while
+its inputs are unchanged and its files intact, and rebuilt otherwise.
 """
 
 import hashlib
 import json
 import os
+import re
 import shutil
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack, suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from functools import cached_property
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from regard.base.errors import ConfigError, RegardError
-from regard.base.files import read_bytes, sync_folder, temporary_beside, unreadable, unwritable
+from regard.base.files import digest, read_bytes, sync_folder, temporary_beside, unreadable, unwritable
 from regard.data.corpus import Corpus, Counts
 from regard.data.subwords.tokenizer import EOS, SubwordPair, Subwords
 
-_VERSION = 1
+_Opened = TypeVar("_Opened")
+_VERSION = 2
 _KEY = "store.json"
 _LINES = 8_192
+_OURS = re.compile(r"\w+\.(tokens|offsets)")
 
 
 class Flat:
@@ -101,18 +106,9 @@ class Store:
     def __getitem__(self, index: int) -> tuple[NDArray[np.int64], ...]:
         return tuple(side[index] for side in self.sides)
 
-    def verify(self) -> None:
-        """Compare every file with the hash taken while writing; an error names the damaged file."""
-        for name, expected in read_key(self.folder)["files"].items():
-            with (self.folder / name).open("rb") as file:
-                if hashlib.file_digest(file, "sha256").hexdigest() != expected["sha256"]:
-                    raise RegardError(
-                        f"{self.folder / name}: the content is damaged; delete the folder to build it anew"
-                    )
-
 
 def open_store(folder: str | Path) -> Store:
-    """Open an existing store; an error names a file that is missing or of the wrong size."""
+    """Open an existing store; an error names a file that is missing or damaged."""
     folder = Path(folder)
     key = whole_key(folder)
     sides = tuple(Tokens(folder, f"side{at}", dtype) for at, dtype in enumerate(key["dtypes"]))
@@ -120,7 +116,7 @@ def open_store(folder: str | Path) -> Store:
 
 
 def whole_key(folder: Path) -> dict[str, Any]:
-    """Read `store.json`, and check the size of every file."""
+    """Read `store.json`, and check the size and the content of every file."""
     key = read_key(folder)
     for name, expected in key["files"].items():
         found = (folder / name).stat().st_size if (folder / name).is_file() else 0
@@ -128,21 +124,43 @@ def whole_key(folder: Path) -> dict[str, Any]:
             raise RegardError(
                 f"{folder / name}: {found:,} bytes where {expected['bytes']:,} were written; it is cut off"
             )
+    with ThreadPoolExecutor(len(key["files"])) as pool:
+        digests = pool.map(lambda name: digest(folder / name), key["files"])
+    for (name, expected), found_digest in zip(key["files"].items(), digests, strict=True):
+        if found_digest != expected["sha256"]:
+            raise RegardError(f"{folder / name}: the content is damaged")
     return key
 
 
-def build_store(folder: str | Path, corpus: Corpus, subwords: SubwordPair | Subwords) -> Store:
-    """Open the store of a corpus in `folder` if it is complete and up to date; otherwise encode the corpus."""
+def build_store(
+    folder: str | Path, corpus: Corpus, subwords: SubwordPair | Subwords, warn: Callable[[str], object] = bool
+) -> Store:
+    """Open the store of a corpus in `folder` if it is intact and up to date; otherwise encode the corpus.
+
+    `warn` is told about a damaged store that is built again.
+    """
     vocabularies = (subwords,) if isinstance(subwords, Subwords) else (subwords.source, subwords.target)
     if len(vocabularies) != corpus.sides:
         raise ConfigError(f"{corpus.files[0]}: {corpus.sides} sides of text, but {len(vocabularies)} vocabularies")
     folder = Path(folder)
     made_from = [_VERSION, corpus.fingerprint(), *(vocabulary.fingerprint for vocabulary in vocabularies)]
-    with suppress(RegardError):  # missing or damaged: it is rebuilt below
-        if read_key(folder)["made_from"] == made_from:
-            return open_store(folder)
+    if (found := reusable(folder, made_from, open_store, warn)) is not None:
+        return found
     replace_folder(folder, lambda place: _write(place, corpus, vocabularies, made_from))
     return open_store(folder)
+
+
+def reusable(
+    folder: Path, made_from: list[Any], opened: Callable[[Path], _Opened], warn: Callable[[str], object]
+) -> _Opened | None:
+    """What a folder holds, opened, if that is intact and was made from this; `warn` is told what is damaged."""
+    if not (folder / _KEY).is_file():
+        return None
+    try:
+        return opened(folder) if read_key(folder)["made_from"] == made_from else None
+    except RegardError as error:
+        warn(f"{error}; it is made again")
+        return None
 
 
 def replace_folder(folder: Path, write: Callable[[Path], None]) -> None:
@@ -166,8 +184,10 @@ def replace_folder(folder: Path, write: Callable[[Path], None]) -> None:
 
 
 def _refuse_other_content(folder: Path) -> None:
-    """Raise an error if the folder, which is to be deleted, holds anything but a store."""
-    if folder.exists() and not (folder / _KEY).is_file() and not (folder.is_dir() and not any(folder.iterdir())):
+    """Raise an error if the folder, which is to be deleted, holds anything but a store, or parts of one."""
+    if not os.path.lexists(folder) or (folder / _KEY).is_file():
+        return
+    if not folder.is_dir() or not all(_OURS.fullmatch(path.name) for path in folder.iterdir()):
         raise RegardError(f"{folder}: holds something that is not a store of encoded text; name another folder")
 
 
@@ -189,13 +209,16 @@ def _write(folder: Path, corpus: Corpus, vocabularies: Sequence[Subwords], made_
 
 
 def write_key(folder: Path, made_from: list[Any], files: dict[str, Any], **facts: Any) -> None:
-    """Write `store.json`: the hashes of the inputs and the size of each file."""
+    """Write `store.json`: the hashes of the inputs, the size and the checksum of each file, and its own checksum."""
+    content = {"version": _VERSION, "made_from": made_from, "files": files, **facts}
     with (folder / _KEY).open("wb") as file:
-        file.write(
-            json.dumps({"version": _VERSION, "made_from": made_from, "files": files, **facts}, indent=2).encode()
-        )
+        file.write(json.dumps({**content, "checksum": _checksum(content)}, indent=2).encode())
         _sync(file)
     sync_folder(folder)
+
+
+def _checksum(content: dict[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 class RowWriter:
@@ -236,11 +259,14 @@ def _sync(file: BinaryIO | Any) -> None:
 
 
 def read_key(folder: Path) -> dict[str, Any]:
-    """Read `store.json`."""
+    """Read `store.json`, and check its checksum."""
     try:
         key: dict[str, Any] = json.loads(read_bytes(folder / _KEY))
-        if key["version"] == _VERSION:
-            return key
-    except (ValueError, KeyError, TypeError) as error:
-        raise RegardError(f"{folder / _KEY}: damaged; delete the folder to build it anew") from error
-    raise RegardError(f"{folder / _KEY}: written by another version; delete the folder to build it anew")
+        checksum, version = key.pop("checksum", None), key["version"]
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise RegardError(f"{folder / _KEY}: the content is damaged") from error
+    if version != _VERSION and checksum in (None, _checksum(key)):
+        raise RegardError(f"{folder / _KEY}: written by another version")
+    if checksum != _checksum(key):
+        raise RegardError(f"{folder / _KEY}: the content is damaged")
+    return key

@@ -164,7 +164,11 @@ def _export_of(model: Path, tell: Any) -> Path:
     quantization = "float32"
     for folder in (beside, cached):
         if (folder / MANIFEST).is_file():
-            manifest = read_manifest(folder, CTRANSLATE2)
+            try:
+                manifest = read_manifest(folder, CTRANSLATE2)
+            except RegardError as error:
+                tell(f"{error}, which is done now")
+                continue
             if manifest.made_from == made_from:
                 return folder
             quantization = manifest.details["quantization"]

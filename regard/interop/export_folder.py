@@ -5,6 +5,7 @@
 """
 
 import contextlib
+import hashlib
 import json
 import os
 import shutil
@@ -14,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.base.errors import RegardError, UsageError
-from regard.base.files import read_bytes, read_text, sync_folder, temporary_beside, unwritable
+from regard.base.files import digest, read_bytes, read_text, sync_folder, temporary_beside, unwritable
 from regard.runs.artifact import Artifact
 
 MANIFEST = "regard.json"
@@ -37,6 +38,8 @@ class Manifest:
     extras: Mapping[str, Any] = field(default_factory=dict)
     details: Mapping[str, Any] = field(default_factory=dict)
     """settings of this format alone"""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """the hash of every other file; empty in exports of older versions"""
 
 
 @contextlib.contextmanager
@@ -72,7 +75,7 @@ def check_free(folder: Path, *, force: bool) -> None:
 
 
 def write_manifest(folder: Path, format: str, artifact: Artifact, made_from: str, **details: Any) -> None:  # noqa: A002
-    """Write the subwords and `regard.json` into the folder of an export."""
+    """Write the subwords and `regard.json`, with the hashes of all files there, into the folder of an export."""
     files = _tokenizer_files(artifact.tokenizers)
     for side, name in files.items():
         (folder / name).write_text(artifact.tokenizers[side], encoding="utf-8")
@@ -86,22 +89,26 @@ def write_manifest(folder: Path, format: str, artifact: Artifact, made_from: str
         "tokenizers": files,
         "extras": artifact.extras,
         "details": details,
+        "files": {path.relative_to(folder).as_posix(): digest(path) for path in sorted(_files(folder))},
     }
-    text = json.dumps(content, ensure_ascii=False, indent=2, sort_keys=True)
+    sealed = {**json.loads(json.dumps(content)), "checksum": _checksum(content)}
+    text = json.dumps(sealed, ensure_ascii=False, indent=2, sort_keys=True)
     (folder / MANIFEST).write_text(f"{text}\n", encoding="utf-8")
 
 
 def read_manifest(folder: str | Path, format: str) -> Manifest:  # noqa: A002
-    """The manifest of an export of this format."""
+    """The manifest of an export of this format, whose files are compared with their hashes."""
     place = Path(folder)
     if not (place / MANIFEST).is_file():
         raise RegardError(f"{place}: this folder holds no export; regard export makes one")
     try:
         content = json.loads(read_text(place / MANIFEST))
+        if (checksum := content.pop("checksum", None)) is not None and checksum != _checksum(content):
+            raise ValueError("its content does not match its checksum")
         found, version, kind = content.pop("format"), content.pop("version"), content.pop("kind")
         source, target = content.pop("vocabularies")
         manifest = Manifest(format=found, vocabularies=(source, target), **content)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise RegardError(f"{place / MANIFEST}: cannot be read: {error}; export the model again") from error
     if (kind, version) != (_KIND, _VERSION):
         raise RegardError(
@@ -109,12 +116,25 @@ def read_manifest(folder: str | Path, format: str) -> Manifest:  # noqa: A002
         )
     if found != format:
         raise UsageError(f"{place}: an export for {found}, not for {format}")
+    for name, expected in manifest.files.items():
+        if digest(place / name) != expected:
+            raise RegardError(
+                f"{place / name}: is damaged: its content is not what was exported; export the model again"
+            )
     return manifest
 
 
 def read_tokenizers(folder: str | Path, manifest: Manifest) -> dict[str, str]:
     """The subwords of each side, as JSON texts."""
     return {side: read_bytes(Path(folder) / name).decode() for side, name in manifest.tokenizers.items()}
+
+
+def _checksum(content: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    return (path for path in folder.rglob("*") if path.is_file() and path.name != MANIFEST)
 
 
 def _tokenizer_files(tokenizers: Mapping[str, str]) -> dict[str, str]:

@@ -67,13 +67,13 @@ class Language(Task):
 
     def prepare(self, folder: Path, data: Path, say: Say = lambda text: None) -> PreparedText:
         corpus = self.data.training(data, sides=1)
-        refuse_other(corpus.fingerprint(), f"data.train: {corpus.files[0]}", folder / "text.sha256")
+        refuse_other(corpus.fingerprint(), f"data.train: {corpus.files[0]}", folder / "text.sha256", say)
         say("subwords")
-        subwords = self.subwords.find(corpus, folder / "subwords.json", data)
+        subwords = self.subwords.find(corpus, folder / "subwords.json", data, say)
         if not isinstance(subwords, Subwords):
             raise ConfigError("subwords.load: a language model needs the subwords of one side")
         say("encoding")
-        store = build_store(folder / "store", corpus, subwords)
+        store = build_store(folder / "store", corpus, subwords, say)
         return PreparedText(
             sizes={"text": len(subwords)},
             train=Streams(store.sides[0].flat, self.streams),
@@ -137,7 +137,9 @@ class Language(Task):
         if self.data.dev is None:
             return []
         say("encoding the dev set")
-        store = build_store(folder / "dev-store", self.data.corpus(self.data.dev, data, "error"), subwords)
+        corpus = self.data.corpus(self.data.dev, data, "error")
+        refuse_other(corpus.fingerprint(), f"data.dev: {corpus.files[0]}", folder / "dev.sha256", say)
+        store = build_store(folder / "dev-store", corpus, subwords, say)
         streams = Streams(store.sides[0].flat, self.streams)
         return [streams.at(BatchPosition(index=at)) for at in range(len(streams))]
 

@@ -86,5 +86,12 @@ def _dropped(run: Run) -> set[str]:
 def _forget(folder: RunFolder) -> None:
     """Remove what a failed start wrote, unless there is a checkpoint, so that corrected settings can use the folder."""
     if not folder.checkpoints.steps():
-        for name in (folder.config.name, "subwords.json", "text.sha256", "links.sha256"):
+        for name in (
+            folder.config.name,
+            "subwords.json",
+            "subwords.sha256",
+            "text.sha256",
+            "dev.sha256",
+            "links.sha256",
+        ):
             (folder.path / name).unlink(missing_ok=True)

@@ -1,5 +1,7 @@
 """What tasks on text share: their files, subwords and encoded corpus."""
 
+import hashlib
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -23,6 +25,7 @@ from regard.tasks.task import Prepared
 from regard.training.loss import CrossEntropy, Loss
 
 Vocabularies = SubwordPair | Subwords
+_DIGITS = 64  # of a SHA-256
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,22 +106,37 @@ class SubwordChoice(SubwordSettings):
     alpha: float | None = None
     """subword regularization: how sharply segmentations are sampled; for unigram"""
 
-    def find(self, corpus: Corpus, kept: Path, data: Path) -> Vocabularies:
-        """The subwords: kept ones from before, loaded ones, or newly learned ones, which are then kept."""
-        both = corpus.sides == 2
+    def find(self, corpus: Corpus, kept: Path, data: Path, warn: Callable[[str], object] = bool) -> Vocabularies:
+        """The subwords: kept ones from before, loaded ones, or newly learned ones, which are then kept.
+
+        Their hash is kept beside them. If the file is damaged, the subwords are made again, and must be the same.
+        """
+        wanted = read_sealed(hash_of := kept.with_suffix(".sha256"))
         if kept.exists():
-            text = read_text(kept)
-            return SubwordPair.from_json(text) if both else Subwords.from_json(text)
-        subwords: Vocabularies
+            try:
+                return _kept_subwords(kept, wanted, corpus.sides)
+            except RegardError as error:
+                if wanted is None:
+                    raise
+                warn(f"{error}; they are made again")
+        subwords = self._make(corpus, data)
+        text = subwords.to_json()
+        if wanted is not None and wanted != _hash(text):
+            raise RegardError(
+                f"{kept}: is damaged, and made again the subwords differ; delete the folder to start anew"
+            )
+        write_sealed(hash_of, _hash(text))
+        write_text(kept, text)
+        return subwords
+
+    def _make(self, corpus: Corpus, data: Path) -> Vocabularies:
+        both = corpus.sides == 2
         if self.load is not None:
             loaded = [load_subwords(data / file) for file in self.load]
             if not 1 <= len(loaded) <= corpus.sides:
                 raise ConfigError(f"subwords.load: at most {corpus.sides} files fit this corpus, not {len(loaded)}")
-            subwords = SubwordPair(loaded[0], loaded[-1]) if both else loaded[0]
-        else:
-            subwords = train_pair(corpus, self) if both else learn_subwords(Texts(corpus, (0,), self.lines), self)
-        write_text(kept, subwords.to_json())
-        return subwords
+            return SubwordPair(loaded[0], loaded[-1]) if both else loaded[0]
+        return train_pair(corpus, self) if both else learn_subwords(Texts(corpus, (0,), self.lines), self)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,15 +161,46 @@ def token_loss(
     return Loss(loss.total + balance, loss.count, {**loss.parts, "balance": balance})
 
 
-def refuse_other(now: str, what: str, kept: Path) -> None:
+def refuse_other(now: str, what: str, kept: Path, warn: Callable[[str], object] = bool) -> None:
     """Refuse to resume a run whose text or links have changed since it began."""
-    if not kept.exists():
-        write_text(kept, f"{now}\n")
-    elif read_text(kept).strip() != now:
+    before = read_sealed(kept)
+    if before is None:
+        if kept.exists():
+            warn(f"{kept}: is damaged, so {what} cannot be compared with what this run began with; it is made again")
+        write_sealed(kept, now)
+    elif before != now:
         raise RegardError(
             f"{what} changed since this run began in {kept.parent}; "
             "bring the old content back, choose another name, or delete the folder to start anew"
         )
+
+
+def write_sealed(path: Path, digest: str) -> None:
+    """Write a hash with a checksum of its own, so that a damaged file is not taken for other content."""
+    write_text(path, f"{digest} {zlib.crc32(digest.encode()):08x}\n")
+
+
+def read_sealed(path: Path) -> str | None:
+    """The hash that was written, or None if there is none, or it is damaged."""
+    try:
+        digest, _, checksum = read_text(path).strip().partition(" ")
+    except RegardError:
+        return None
+    return digest if checksum in ("", f"{zlib.crc32(digest.encode()):08x}") and len(digest) == _DIGITS else None
+
+
+def _kept_subwords(path: Path, wanted: str | None, sides: int) -> Vocabularies:
+    text = read_text(path).removesuffix("\n")
+    if wanted is not None and _hash(text) != wanted:
+        raise RegardError(f"{path}: the subwords are damaged")
+    try:
+        return SubwordPair.from_json(text) if sides == 2 else Subwords.from_json(text)
+    except (ValueError, KeyError, TypeError) as error:
+        raise RegardError(f"{path}: the subwords are damaged: {error}; delete the folder to start anew") from error
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def text_facts(prepared: PreparedText, held_out: Mapping[str, Corpus]) -> list[str]:

@@ -128,15 +128,14 @@ class Translate(Task):
 
     def prepare(self, folder: Path, data: Path, say: Say = lambda text: None) -> PreparedPairs:
         corpus = self.data.training(data, sides=2)
-        refuse_other(
-            corpus.fingerprint(), f"data.train: {' and '.join(map(str, corpus.files))}", folder / "text.sha256"
-        )
+        files = " and ".join(map(str, corpus.files))
+        refuse_other(corpus.fingerprint(), f"data.train: {files}", folder / "text.sha256", say)
         say("subwords")
-        subwords = self.subwords.find(corpus, folder / "subwords.json", data)
+        subwords = self.subwords.find(corpus, folder / "subwords.json", data, say)
         if not isinstance(subwords, SubwordPair):
             raise ConfigError("subwords.load: a translation needs subwords for both sides")
         say("encoding")
-        store = build_store(folder / "store", corpus, subwords)
+        store = build_store(folder / "store", corpus, subwords, say)
         dev, pairs = self._dev(folder, data, subwords, say)
         links = self._links(folder, data, corpus, subwords, say)
         batches = BatchPlan(store.sides[0].lengths, store.sides[1].lengths, self.batches)
@@ -260,7 +259,9 @@ class Translate(Task):
             return [], ()
         say("encoding the dev set")
         corpus = self.data.corpus(self.data.dev, data, "error")
-        store = build_store(folder / "dev-store", corpus, subwords)
+        files = " and ".join(map(str, corpus.files))
+        refuse_other(corpus.fingerprint(), f"data.dev: {files}", folder / "dev.sha256", say)
+        store = build_store(folder / "dev-store", corpus, subwords, say)
         return dev_batches(store, self.batches.tokens), tuple(islice(corpus.pairs(), _DECODED))
 
     def _links(self, folder: Path, data: Path, corpus: Corpus, subwords: SubwordPair, say: Say) -> LinkStore | None:
@@ -276,8 +277,8 @@ class Translate(Task):
         say("links")
         made = str(guide.links) == EFLOMAL
         file = eflomal_links(corpus, folder / "eflomal.links") if made else data / guide.links
-        refuse_other(digest(file), f"training.guide.links: {file}", folder / "links.sha256")
-        return build_links(folder / "links-store", file, corpus, subwords, "word" if made else guide.unit)
+        refuse_other(digest(file), f"training.guide.links: {file}", folder / "links.sha256", say)
+        return build_links(folder / "links-store", file, corpus, subwords, "word" if made else guide.unit, say)
 
     def _resegment(self, subwords: SubwordPair) -> tuple[Resegment | None, Resegment | None]:
         """Subword regularization, if set."""

@@ -76,3 +76,23 @@ def test_what_is_no_export_of_the_kind_is_refused(tmp_path: Path) -> None:
     (folder / MANIFEST).write_text("{")
     with pytest.raises(RegardError, match="cannot be read"):
         read_manifest(folder, "onnx")
+
+
+def test_a_flipped_bit_is_found_in_every_file(tmp_path: Path) -> None:
+    folder = written(tmp_path / "export")
+    read_manifest(folder, "onnx")
+    for path in sorted(folder.iterdir()):
+        content = path.read_bytes()
+        for at in range(0, len(content), max(1, len(content) // 40)):
+            path.write_bytes(content[:at] + bytes([content[at] ^ 0b100]) + content[at + 1 :])
+            with pytest.raises(RegardError, match=r"cannot be read|is damaged|not UTF-8|of version"):
+                read_manifest(folder, "onnx")
+        path.write_bytes(content)
+
+
+def test_an_export_without_hashes_is_still_read(tmp_path: Path) -> None:
+    folder = written(tmp_path / "export")
+    content = json.loads((folder / MANIFEST).read_text())
+    del content["checksum"], content["files"]
+    (folder / MANIFEST).write_text(json.dumps(content))
+    assert read_manifest(folder, "onnx").made_from == "abc"

@@ -50,3 +50,20 @@ def test_killed_at_any_file_operation_the_next_start_ends_with_the_same_bytes(tm
     assert done.returncode == 0, done.stderr[-2000:]
     killed, _, all_of_them = done.stdout.partition(" of ")
     assert int(killed) == int(all_of_them) > 50
+
+
+def test_a_second_training_is_refused_while_the_first_prepares(home: Path, tmp_path: Path) -> None:
+    class Meanwhile(Progress):
+        refused: str = ""
+
+        def say(self, text: str) -> None:
+            if not self.refused:  # the first prepares: its subwords are not made yet
+                with pytest.raises(RegardError) as refused:
+                    train_run(settings(home), tmp_path / "run", home, Progress())
+                self.refused = str(refused.value)
+                assert not (tmp_path / "run" / "subwords.json").exists()
+
+    first = Meanwhile()
+    train_run(settings(home, training__steps=1), tmp_path / "run", home, first)
+    assert "is writing this run" in first.refused
+    train_run(settings(home, training__steps=1), tmp_path / "run", home, Progress())

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from regard.base.errors import ConfigError
+from regard.base.errors import ConfigError, RegardError
 from regard.data.corpus import open_corpus
 from regard.models.transformer import Transformer
-from regard.tasks.texts import sides_of
+from regard.tasks.texts import refuse_other, sides_of
 from tests.tasks.prepared import prepare, settings
 from tests.training import examples
 
@@ -65,3 +65,55 @@ def test_experts_learn_to_share_the_work(home: Path) -> None:
     assert both.parts["balance"].item() >= 0.5 * item.count * 0.99  # 1 for each of both layers where all are used alike
     assert both.total.item() == pytest.approx(alone.total.item() + both.parts["balance"].item(), rel=1e-5)
     assert "balance" not in task.loss(weighed.eval(), item).parts
+
+
+def test_damaged_subwords_are_made_again_and_must_be_the_same(home: Path, tmp_path: Path) -> None:
+    corpus, kept = open_corpus(home / "train.en", home / "train.de"), tmp_path / "subwords.json"
+    choice = settings(home).task.subwords
+    good = choice.find(corpus, kept, home)
+    content = kept.read_bytes()
+    for at in range(0, len(content), len(content) // 7):
+        kept.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+        said: list[str] = []
+        assert choice.find(corpus, kept, home, said.append) == good
+        assert kept.read_bytes() == content
+        assert [line.endswith("they are made again") for line in said] == [True]
+    kept.write_bytes(b"")
+    with pytest.raises(RegardError, match="made again the subwords differ"):
+        choice.find(open_corpus(home / "train.en", home / "train.en"), kept, home)
+
+
+def test_a_run_from_before_subwords_had_a_hash_goes_on(home: Path, tmp_path: Path) -> None:
+    corpus, kept = open_corpus(home / "train.en", home / "train.de"), tmp_path / "subwords.json"
+    good = settings(home).task.subwords.find(corpus, kept, home)
+    kept.with_suffix(".sha256").unlink()
+    assert settings(home).task.subwords.find(corpus, kept, home) == good
+    kept.write_text("[]", encoding="utf-8")
+    with pytest.raises(RegardError, match="the subwords are damaged"):
+        settings(home).task.subwords.find(corpus, kept, home)
+
+
+@pytest.mark.parametrize("name", ["", "lm.toml"])
+def test_a_changed_dev_set_is_told_like_a_changed_text(home: Path, tmp_path: Path, name: str) -> None:
+    run = settings(home, name) if name else settings(home)
+    prepare(run, tmp_path / "run", home)
+    prepare(run, tmp_path / "run", home)
+    dev = home / run.task.data.dev[0]
+    dev.write_bytes(b"x" + dev.read_bytes())
+    with pytest.raises(RegardError, match=r"data\.dev: .* changed since this run began"):
+        prepare(run, tmp_path / "run", home)
+
+
+def test_a_damaged_hash_is_not_taken_for_a_changed_text(tmp_path: Path) -> None:
+    kept, said = tmp_path / "text.sha256", list[str]()
+    refuse_other("a" * 64, "data.train: x", kept, said.append)
+    content = kept.read_bytes()
+    for at in range(len(content) - 1):
+        kept.write_bytes(content[:at] + bytes([content[at] ^ 1]) + content[at + 1 :])
+        refuse_other("a" * 64, "data.train: x", kept, said.append)
+        assert kept.read_bytes() == content
+    assert len(said) == len(content) - 1
+    with pytest.raises(RegardError, match=r"data\.train: x changed"):
+        refuse_other("b" * 64, "data.train: x", kept)
+    kept.write_text("a" * 64 + "\n", encoding="utf-8")  # as older versions wrote it
+    refuse_other("a" * 64, "data.train: x", kept)
