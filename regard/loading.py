@@ -11,11 +11,12 @@ from typing import Any, TypeVar, overload
 
 import torch
 
-from regard.base.errors import UsageError, check_one_of
+from regard.base.errors import RegardError, UsageError, check_one_of
 from regard.decoding.strategy import STRATEGIES, Strategy
 from regard.decoding.translator import Translator
 from regard.interop.ctranslate2_alignment import with_aligner
 from regard.interop.ctranslate2_translator import open_ctranslate2
+from regard.interop.export_folder import MANIFEST, read_manifest
 from regard.layers.inference.precision import in_precision
 from regard.runs.snapshot import open_artifact
 from regard.tasks.task import TASKS, Task
@@ -93,6 +94,17 @@ def load(
     return opened
 
 
+def _refuse_export(place: Path) -> None:
+    """Raise an error that names the engine, if a folder is an export."""
+    if not (place / MANIFEST).is_file():
+        return
+    try:
+        read_manifest(place, "ctranslate2")
+    except RegardError as error:
+        raise UsageError(f"{place}: an export for another program; give the model file or its run") from error
+    raise UsageError(f"{place}: an export, which the engine ctranslate2 runs; add --engine ctranslate2")
+
+
 def load_task(
     paths: str | Path | Sequence[str | Path],
     strategy: Strategy | str | None = None,
@@ -121,6 +133,8 @@ def load_task(
         return TASKS.get("translate"), with_aligner(opened)
     if not places:
         raise UsageError("load: give a model file, or the folder of a run")
+    for place in places:
+        _refuse_export(Path(place))
     artifacts = [open_artifact(place) for place in places]
     for other in artifacts[1:]:
         if other.task != artifacts[0].task:

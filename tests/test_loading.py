@@ -16,6 +16,7 @@ from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategies.greedy import Greedy
 from regard.decoding.strategies.sample import Sample
 from regard.decoding.translator import Translator
+from regard.interop.ctranslate2_export import export_ctranslate2
 from regard.layers.inference import precision
 from regard.layers.inference.int8 import Int8Linear
 from regard.loading import load
@@ -201,3 +202,12 @@ def test_a_strategy_may_be_a_text(tmp_path: Path) -> None:
     assert load(file, "beam(size=3)").strategy == Beam(size=3)
     with pytest.raises(UsageError, match="strategy: unknown 'bean'"):
         load(file, "bean")
+
+
+def test_an_export_names_the_engine_that_runs_it(tmp_path: Path) -> None:
+    (tmp_path / "regard.json").write_text("{}")
+    with pytest.raises(UsageError, match="an export for another program; give the model file or its run"):
+        load(tmp_path)
+    export_ctranslate2(write(tmp_path / "model.safetensors", Transformer(**SMALL)), tmp_path / "export")
+    with pytest.raises(UsageError, match="an export, which the engine ctranslate2 runs; add --engine ctranslate2"):
+        load(tmp_path / "export")

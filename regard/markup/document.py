@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Protocol, runtime_checkable
 
 from regard.data.word_spans import Span
 from regard.decoding.layout import Layout, lay_out
@@ -19,7 +20,20 @@ from regard.markup.html_text import Between, Passage, passages
 from regard.markup.insertion import inserted, without_atoms
 from regard.markup.placeholders import Kept, stand_ins
 from regard.markup.rendering import Rendering, accepted, in_pieces, pieces, same_words
-from regard.markup.segments import Segment, with_placeholders
+from regard.markup.segments import Inline, Mark, Segment, with_placeholders
+
+
+@runtime_checkable
+class Translatable(Protocol):
+    """Text that is translated as one segment, and how it is written in its format."""
+
+    @property
+    def items(self) -> tuple[Inline, ...]:
+        """The texts, atoms and tags."""
+
+    def write(self, text: str) -> str:
+        """Escape a text."""
+
 
 LayOut = Callable[[str, Sequence[Span]], Layout]
 
@@ -68,15 +82,33 @@ def translate_pages(translate: TranslateTexts, pages: Sequence[str], kept: Kept 
     """
     documents = [list(passages(page)) for page in pages]
     found = [part for document in documents for part in document if isinstance(part, Passage)]
-    segments = [with_placeholders(part.items, kept) for part in found]
-
-    in_one_line = partial(_in_one_line, translate)
-    rendered = iter(_render(in_one_line, in_one_line, segments, kept))
-    written = iter([_html(*one) for one in zip(found, segments, rendered, strict=True)])
+    written = iter(translate_passages(translate, found, kept))
     return [
         "".join(part.written if isinstance(part, Between) else next(written) for part in document)
         for document in documents
     ]
+
+
+def translate_passages(
+    translate: TranslateTexts,
+    found: Sequence[Translatable],
+    kept: Kept = _DEFAULT,
+    *,
+    linked: TranslateTexts | None = None,
+) -> list[str]:
+    """Passages translated and written with their tags and placeholders; line breaks in them are mere white space.
+
+    `linked` translates those with tags, and those whose placeholders were lost; by default it is `translate`.
+    """
+    segments = [with_placeholders(part.items, kept) for part in found]
+    with_tags = [any(isinstance(item, Mark) for item in segment.items) for segment in segments]
+    done: dict[int, str] = {}
+    for own, first in ((True, linked or translate), (False, translate)):
+        some = [at for at, tags in enumerate(with_tags) if tags is own]
+        again = partial(_in_one_line, linked or translate)
+        rendered = _render(partial(_in_one_line, first), again, [segments[at] for at in some], kept)
+        done |= {at: _written(found[at], segments[at], one) for at, one in zip(some, rendered, strict=True)}
+    return [done[at] for at in range(len(found))]
 
 
 def translate_texts(
@@ -118,8 +150,8 @@ def _plain(segment: Segment, found: Rendering) -> Translation:
     return replace(origin, text=text, n_best=(replace(best, text=text),), alignment=links)
 
 
-def _html(passage: Passage, segment: Segment, found: Rendering) -> str:
-    """The translation with its tags, as HTML."""
+def _written(passage: Translatable, segment: Segment, found: Rendering) -> str:
+    """The translation with its tags."""
     found = found.spaced()
     atoms = [passage.write(atom.text) if atom.written is None else atom.written for atom in segment.atoms]
     here: list[tuple[int, int, str]] = []

@@ -1,15 +1,18 @@
-"""regard translate: translate lines from standard input to standard output."""
+"""regard translate: translate lines or documents, from standard input or a file, to standard output or a file."""
 
 import json
 import sys
 from collections import deque
 from collections.abc import Iterator
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from regard.apps.commands.align import links_as_json
+from regard.apps.display import bar
 from regard.apps.options import (
     BeamOption,
     DeviceOption,
@@ -30,12 +33,25 @@ from regard.apps.options import (
     keeping,
     use_threads,
 )
+from regard.apps.translated_files import (
+    is_document,
+    models_and_input,
+    refuse_with_document,
+    sink,
+    suggest_next,
+    translate_document,
+)
+
+_SHOWN = 256
+"""lines of a file between two steps of the progress bar"""
 
 app = typer.Typer(add_completion=False)
 
 
 @app.command(
     epilog=examples(
+        "regard translate runs/en-de input.txt -o output.txt",
+        "regard translate runs/en-de report.docx -o report.de.docx     also .md .html .srt .vtt .po",
         "regard translate runs/en-de < input.en > output.de",
         "echo 'Two dogs play.' | regard translate en-de.safetensors",
         "regard translate runs/a runs/b < input.en            an ensemble",
@@ -47,7 +63,16 @@ app = typer.Typer(add_completion=False)
     )
 )
 def translate(
-    models: Annotated[list[Path], typer.Argument(help="Model files or run folders; several form an ensemble.")],
+    paths: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="MODEL... [INPUT]",
+            help="Model files or run folders, several form an ensemble; then a file to translate, if not stdin.",
+        ),
+    ],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write to this file instead of standard output.")
+    ] = None,
     beam: BeamOption = None,
     strategy: StrategyOption = None,
     n_best: Annotated[int | None, typer.Option(min=1, help="Number of translations per line.")] = None,
@@ -73,16 +98,23 @@ def translate(
     device: DeviceOption = "cpu",
     threads: ThreadsOption = None,
 ) -> None:
-    """Translate lines from standard input to standard output, in order, as they arrive."""
+    """Translate the lines of a file or of standard input, in order, as they arrive; documents keep their markup."""
     use_threads(threads)
     from regard.base.allocator import keep_memory
     from regard.base.errors import UsageError
+    from regard.base.files import read_lines
     from regard.decoding.glossary import Glossary, checked_glossary
     from regard.decoding.stream import pipe_lines, pump
     from regard.decoding.translation import Translation
     from regard.decoding.translator import Translator
     from regard.loading import load
+    from regard.markup.document import Keeping
+    from regard.markup.placeholders import Kept
 
+    models, given = models_and_input(paths)
+    document = given if is_document(given) else None
+    if document is not None:
+        refuse_with_document(document, json=as_json, n_best=n_best, alignments=alignments, prefix=prefix)
     speed: dict[str, Any] = {"precision": precision, "shortlist": shortlist, "engine": engine, "threads": threads}
     keep_memory()
     translator = load(models, device=device, tell=_tell, **speed)
@@ -108,11 +140,18 @@ def translate(
     blanks: deque[int] = deque()
 
     def lines() -> Iterator[str]:
-        given = ["\n".join(pipe_lines())] if markup is Markup.html else pipe_lines()
-        for number, text in enumerate(given, start=1):
+        read = pipe_lines() if given is None else iter(whole)
+        for number, text in enumerate(["\n".join(read)] if markup is Markup.html else read, start=1):
             (numbers if text.strip() else blanks).append(number)  # blank lines do not reach the model
             yield text
 
+    if document is not None:
+        kept = translator.keeper.kept if isinstance(translator.keeper, Keeping) else Kept(())
+        plain = partial(translator.translate, strategy=search, glossary=terms)
+        translate_document(document, out, plain, partial(plain, alignments=translator.aligner is not None), kept)
+        suggest_next(out, models[0])
+        return
+    whole = [] if given is None else list(read_lines(given, allow_empty=True))
     linked = alignments or (markup is Markup.html and translator.aligner is not None)
 
     def plainly(texts: list[str]) -> list[Translation]:
@@ -129,9 +168,10 @@ def translate(
             for note in one.notes:
                 typer.echo(f"regard: line {number}: {note.message}", err=True)
             written.append(_written(_linked(one, alignments), number, as_json, n_best))
+        advance(len(texts))
         return written
 
-    if sys.stdin.isatty():
+    if given is None and sys.stdin.isatty():
         typer.echo("Type a line and press Enter; Ctrl-D ends.", err=True)
 
     def blank() -> str:
@@ -140,9 +180,11 @@ def translate(
         empty = {"line": blanks.popleft(), "text": "", "n_best": []}
         return json.dumps(empty | ({"alignment": []} if alignments else {}))
 
-    ended = pump(lines(), sys.stdout, work, most=batch, blank=blank)
-    if ended == "interrupted":
-        raise KeyboardInterrupt
+    count = sum(bool(line.strip()) for line in whole) if given else 0
+    with sink(out) as target, bar("translating", count) if given else nullcontext(bool) as advance:
+        if pump(lines(), target, work, most=min(batch, _SHOWN) if given else batch, blank=blank) == "interrupted":
+            raise KeyboardInterrupt
+    suggest_next(out, models[0])
 
 
 def _linked(one: Any, alignments: bool) -> Any:

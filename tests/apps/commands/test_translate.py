@@ -264,3 +264,47 @@ def test_a_glossary_that_cannot_be_used(home: Path, run: Run) -> None:
     assert (refused.code, "the model's subwords cannot write" in refused.sentence) == (2, True)
     refused = run("translate", "runs/en-de", "--glossary", "none.tsv", stdin="the dog\n")
     assert (refused.code, "there is no such file" in refused.sentence) == (1, True)
+
+
+def test_a_file_is_translated_into_another(home: Path, run: Run) -> None:
+    given = f"{TEXTS[0]}\n\n{TEXTS[1]}\n"
+    Path("input.txt").write_text(given)
+    Path("input.en").write_text(given)
+    plain = run("translate", "runs/en-de", stdin=given).out
+    assert run("translate", "runs/en-de", "input.txt").out == plain
+    done = run("translate", "runs/en-de", "input.en", "-o", "output.de")
+    assert (done.code, done.out, done.err) == (0, "", "")
+    assert Path("output.de").read_text() == plain
+    assert run("translate", "runs/en-de", "-o", "again.de", stdin=given).code == 0
+    assert Path("again.de").read_text() == plain
+    missing = run("translate", "runs/en-de", "missing.txt", "-o", "no.txt")
+    assert (missing.code, missing.sentence) == (1, "missing.txt: cannot be read: there is no such file")
+    assert not Path("no.txt").exists()
+
+
+def test_documents_keep_their_markup(home: Path, run: Run) -> None:
+    Path("a.md").write_text("# the **dog**\n\n```\nthe dog\n```\n\n[the cat](http://x.org) and {name}\n")
+    done = run("translate", "runs/en-de", "a.md", "-o", "b.md")
+    assert (done.code, done.err) == (0, "")
+    found = Path("b.md").read_text()
+    for kept in ("# ", "**", "```\nthe dog\n```", "](http://x.org)", "{name}"):
+        assert kept in found
+    refused = run("translate", "runs/en-de", "a.md", "--json")
+    assert (refused.code, "--json: cannot be given with a document" in refused.sentence) == (2, True)
+    Path("a.srt").write_text("no subtitles\n")
+    assert run("translate", "runs/en-de", "a.srt").sentence == "a.srt: has no cue, so these are no subtitles"
+
+
+def test_sentences_on_a_line_are_translated_one_by_one_if_told(home: Path, run: Run) -> None:
+    line = f"{TEXTS[0]}. {TEXTS[1]}."
+    both = run("translate", "runs/en-de", "--split", "sentence", stdin=line).lines[0]
+    alone = [run("translate", "runs/en-de", stdin=f"{text}.").lines[0] for text in TEXTS[:2]]
+    assert both == " ".join(alone)
+    assert run("translate", "runs/en-de", "--split", "word", stdin=line).code == 2
+
+
+def test_placeholders_are_kept_unless_told_otherwise(home: Path, run: Run) -> None:
+    assert run("translate", "runs/en-de", stdin="the {dog} sees %s").lines[0].count("{dog}") == 1
+    assert "{dog}" not in run("translate", "runs/en-de", "--markup", "none", stdin="the {dog} sees %s").lines[0]
+    linked = run("translate", "runs/en-de", "--alignments", stdin="the {dog} sees %s").lines[0]
+    assert " ||| " in linked

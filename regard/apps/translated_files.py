@@ -1,0 +1,99 @@
+"""Files that `regard translate` reads and writes: which argument is the input, documents, and where lines go."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+import typer
+
+from regard.apps.display import bar
+
+if TYPE_CHECKING:
+    from regard.decoding.stream import Sink
+    from regard.decoding.translation import TranslateTexts
+    from regard.markup.placeholders import Kept
+
+_MODEL = ".safetensors"
+
+
+def models_and_input(paths: Sequence[Path]) -> tuple[list[Path], Path | None]:
+    """The models, and the file to translate: the last of several paths, if it is a file but no model."""
+    *models, last = paths
+    if models and last.suffix != _MODEL and not last.is_dir() and (last.exists() or last.suffix):
+        return models, last
+    return [*models, last], None
+
+
+def is_document(path: Path | None) -> bool:
+    """Whether a file is translated as a document, with its markup; other files are translated line by line."""
+    from regard.markup.document_files import has_reader
+
+    return path is not None and path.suffix.lower() != ".txt" and has_reader(path.name)
+
+
+def translate_document(
+    path: Path, out: Path | None, translate: "TranslateTexts", linked: "TranslateTexts", kept: "Kept"
+) -> None:
+    """Translate a document into a file, or to standard output."""
+    from regard.base.errors import UsageError
+    from regard.base.files import read_bytes, write_bytes
+    from regard.markup.document_files import open_document
+
+    if out is None and path.suffix.lower() == ".docx":
+        raise UsageError(f"{path}: a Word document is no text for standard output; give -o, such as -o out.docx")
+    document = open_document(read_bytes(path), str(path))
+    with bar("translating", len(document.passages)) as advance:
+        done = document.translated(translate, linked, kept, advance)
+    if out is None:
+        sys.stdout.buffer.write(done)
+        sys.stdout.buffer.flush()
+    else:
+        write_bytes(out, done)
+
+
+class FileSink:
+    """A file that translated lines are written to."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+
+    def write(self, text: str, /) -> int:
+        """Write a text as UTF-8."""
+        return self._file.write(text.encode("utf-8", "surrogatepass"))
+
+    def flush(self) -> None:
+        """The file is complete only at its end, so nothing is flushed before."""
+
+    def fileno(self) -> int:
+        """The file descriptor."""
+        return self._file.fileno()
+
+
+@contextmanager
+def sink(out: Path | None) -> "Iterator[Sink]":
+    """Standard output, or a file that gets its name once it is complete."""
+    from regard.base.files import replacing
+
+    if out is None:
+        yield sys.stdout
+    else:
+        with replacing(out) as file:
+            yield FileSink(file)
+
+
+def suggest_next(out: Path | None, model: Path) -> None:
+    """On a terminal, say what was written and what can be done next."""
+    if out is not None and sys.stderr.isatty():
+        typer.echo(f"wrote {out}; next: regard inspect {model} 'a sentence' shows how one is translated", err=True)
+
+
+def refuse_with_document(path: Path, **options: Any) -> None:
+    """Raise an error if an option was given that does not go with a document."""
+    from regard.base.errors import UsageError
+
+    for name, value in options.items():
+        if value:
+            flag = name.replace("_", "-")
+            raise UsageError(f"--{flag}: cannot be given with a document ({path}), which is translated as a whole")
