@@ -52,7 +52,10 @@ html_copy_source = False
 html_math_renderer = "mathml"
 
 CONTENTS = {
-    "Use": "docs/translate recipes/README docs/align docs/inspect docs/markup docs/graphs docs/serve docs/export",
+    "Use": (
+        "docs/translate docs/classify recipes/README docs/align docs/inspect docs/markup docs/graphs docs/serve "
+        "docs/export"
+    ),
     "Understand": "docs/tour docs/architecture docs/formulas docs/measured",
     "Look up": "docs/settings docs/api/index",
     "Take part": "CONTRIBUTING CHANGELOG SECURITY",

@@ -30,6 +30,7 @@ COMMANDS = {
     "settings": ("regard.apps.commands.settings", "List the settings of a run file, with meanings and examples."),
     "train": ("regard.apps.commands.train", "Train a model, or resume its training."),
     "translate": ("regard.apps.commands.translate", "Translate lines from standard input."),
+    "predict": ("regard.apps.commands.predict", "Label texts with a classifier, or fill masked tokens."),
     "generate": ("regard.apps.commands.generate", "Continue texts with a language model."),
     "evaluate": ("regard.apps.commands.evaluate", "Evaluate a model on a test set."),
     "compare": ("regard.apps.commands.compare", "Evaluate several models side by side, by sentence length."),

@@ -26,7 +26,7 @@ from regard.layers.dropout import check_share, random_bytes
 
 Norm = Literal["layer", "rms"]
 Place = Literal["before", "after"]
-_EPSILON = 1e-6
+_EPSILON = {"layer": 1e-5, "rms": 1e-6}
 _LEVELS = 2**32
 
 
@@ -41,6 +41,8 @@ class Residual:
     """layer normalization, or rms: root mean square normalization, which does not subtract the mean"""
     place: Place = "before"
     """where the norm stands: before each branch (pre-norm), or after its sum with the residual stream (post-norm)"""
+    epsilon: float | None = None
+    """what a norm adds to the variance; by default 1e-5 for LayerNorm and 1e-6 for RMSNorm"""
     scale: float = 1.0
     """the factor of the residual stream before the branch is added"""
     dropout: float = 0.0
@@ -53,12 +55,16 @@ class Residual:
         check_one_of("residual", ("before", "after"), place=self.place)
         check_share("residual: dropout", self.dropout)
         check_share("residual: skip", self.skip)
+        if self.epsilon is not None and not self.epsilon > 0:
+            raise ConfigError(f"residual: epsilon must be above 0, but is {self.epsilon}")
         if not self.scale > 0:
             raise ConfigError(f"residual: scale must be above 0, but is {self.scale}")
 
     def build(self, width: int) -> nn.Module:
         """Build the norm for vectors of this width."""
-        return nn.LayerNorm(width) if self.norm == "layer" else nn.RMSNorm(width, eps=_EPSILON)
+        if self.norm == "layer":
+            return nn.LayerNorm(width, eps=_EPSILON["layer"] if self.epsilon is None else self.epsilon)
+        return nn.RMSNorm(width, eps=_EPSILON["rms"] if self.epsilon is None else self.epsilon)
 
 
 class Skip(nn.Module):

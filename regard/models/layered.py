@@ -74,6 +74,8 @@ class Layered(Design):
     norm_place: Place = "before"
     """pre-norm (before each branch), or post-norm (after it, as in the first Transformer); older files say
     `norm = "before"` or `"after"`, which is read as this"""
+    norm_epsilon: float | None = None
+    """what a norm adds to the variance; by default 1e-5 for LayerNorm and 1e-6 for RMSNorm"""
     residual_scale: float | Literal["deepnorm"] = 1.0
     """the factor of the residual stream before a branch is added; deepnorm computes it from the number of layers"""
     dropout: float = 0.1
@@ -92,7 +94,7 @@ class Layered(Design):
         super().__post_init__()
         check_share(f"{self.where}: stochastic_depth", self.stochastic_depth)
         if not isinstance(self.residual_scale, str):
-            Residual(scale=self.residual_scale)
+            Residual(scale=self.residual_scale, epsilon=self.norm_epsilon)
 
     @classmethod
     def migrate(cls, table: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -131,6 +133,7 @@ class Layered(Design):
             residual = Residual(
                 norm=self.norm,
                 place=self.norm_place,
+                epsilon=self.norm_epsilon,
                 scale=scale,
                 dropout=self.dropout,
                 skip=self.stochastic_depth * (at + 1) / layers,

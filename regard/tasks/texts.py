@@ -5,7 +5,7 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from jaxtyping import Int64
@@ -19,13 +19,14 @@ from regard.data.subwords.formats import load_subwords
 from regard.data.subwords.learn import SubwordSettings, learn_subwords, train_pair
 from regard.data.subwords.tokenizer import SubwordPair, Subwords
 from regard.layers.feeds.experts import balance_losses
-from regard.models.writer import Writer
+from regard.models.model import Model
 from regard.runs.artifact import Artifact
 from regard.tasks.task import Prepared
 from regard.training.loss import CrossEntropy, Loss
 
 Vocabularies = SubwordPair | Subwords
 _DIGITS = 64  # of a SHA-256
+_Model = TypeVar("_Model")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -106,6 +107,18 @@ class SubwordChoice(SubwordSettings):
     alpha: float | None = None
     """subword regularization: how sharply segmentations are sampled; for unigram"""
 
+    def of_texts(self, texts: Sequence[str], kept: Path, data: Path) -> Subwords:
+        """The subwords of texts in memory: kept ones from before, loaded ones, or newly learned ones."""
+        if kept.exists():
+            return Subwords.from_json(read_text(kept))
+        if self.load is not None and len(self.load) != 1:
+            raise ConfigError(f"subwords.load: one file fits texts of one side, not {len(self.load)}")
+        subwords = (
+            learn_subwords(texts[: self.lines], self) if self.load is None else load_subwords(data / self.load[0])
+        )
+        write_text(kept, subwords.to_json())
+        return subwords
+
     def find(self, corpus: Corpus, kept: Path, data: Path, warn: Callable[[str], object] = bool) -> Vocabularies:
         """The subwords: kept ones from before, loaded ones, or newly learned ones, which are then kept.
 
@@ -149,7 +162,7 @@ class PreparedText(Prepared):
 
 
 def token_loss(
-    cross_entropy: CrossEntropy, model: Writer, hidden: Callable[[], Tensor], targets: Int64[Tensor, "batch length"]
+    cross_entropy: CrossEntropy, model: Model, hidden: Callable[[], Tensor], targets: Int64[Tensor, "batch length"]
 ) -> Loss:
     """The cross-entropy of the targets; while a model with experts learns, also what balances their load."""
     with balance_losses(model) as balances:
@@ -217,6 +230,13 @@ def text_facts(prepared: PreparedText, held_out: Mapping[str, Corpus]) -> list[s
             shown = " ".join(list(missing)[:20])
             facts.append(f"! {len(missing)} characters of {name} cannot be written: {shown} (byte_fallback = true can)")
     return facts
+
+
+def one_model(artifacts: Sequence[Artifact], models: Sequence[_Model]) -> tuple[Artifact, _Model]:
+    """The one model; an ensemble is refused."""
+    if len(models) != 1:
+        raise UsageError(f"load: the task {artifacts[0].task} takes one model, not an ensemble of {len(models)}")
+    return artifacts[0], models[0]
 
 
 def one_vocabulary(artifacts: Sequence[Artifact]) -> Artifact:

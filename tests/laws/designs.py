@@ -52,6 +52,12 @@ _LAYERS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 """settings of layers together, tried in every layered model; each by itself is tried in test_layered.py"""
 VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
+    "bert": {
+        **{name: chosen for name, chosen in _LAYERS.items() if "memory" not in chosen},
+        "one segment": {"segments": 1},
+        "no segments, before": {"segments": None, "norm_place": "before"},
+        "low rank": {"memory": "compressed(4)"},
+    },
     "gpt": {
         **_LAYERS,
         "untied": {"tie": "none", "feedforward": 24, "activation": "relu"},

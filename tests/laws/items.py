@@ -11,13 +11,16 @@ import numpy as np
 import torch
 
 from regard.data.graph import Graph, sorted_edges
+from regard.data.masking import MaskedText
 from regard.data.pairs import Batch, collate
 from regard.data.plan import BatchPosition
 from regard.data.windows import Streams, StreamSettings, TextWindow
+from regard.models.headed import Headed
 from regard.models.model import MODELS, Design
 from regard.runs.artifact import Artifact
 from regard.tasks.run import Run, run_of
 
+from .designs import built
 from .writers import VOCABULARY
 
 
@@ -44,21 +47,37 @@ def graph(number: int) -> Graph:
     return Graph(features, sorted_edges(torch.cat((ring, chords), 1), nodes), labels, torch.arange(nodes) % 2 == 0)
 
 
+def hidden(number: int) -> MaskedText:
+    """Texts with hidden tokens."""
+    draw = np.random.default_rng(number)
+    lengths = torch.from_numpy(draw.integers(2, 7, 4))
+    tokens = torch.from_numpy(draw.integers(4, VOCABULARY, (4, 6))) * (torch.arange(6) < lengths[:, None])
+    asked = torch.arange(6) == lengths[:, None] // 2
+    return MaskedText(tokens.masked_fill(asked, VOCABULARY - 1), lengths, tokens * asked)
+
+
 ITEMS: Mapping[tuple[str, ...], Callable[[int], Any]] = {
     ("source", "target"): pairs,
     ("text",): text,
     ("features", "classes"): graph,
+    ("masked", "text"): hidden,
 }
 
 
 def item_for(design: Design, number: int = 0) -> Any:
     """What one step of this model learns from."""
-    if design.needs not in ITEMS:
+    needs = (*(["masked"] if reads(design.where) else []), *design.needs)
+    if needs not in ITEMS:
         raise LookupError(
             f"a model that needs the sizes of {', '.join(design.needs)} is new: "
             "add to ITEMS in tests/laws/items.py what it learns from"
         )
-    return ITEMS[design.needs](number)
+    return ITEMS[needs](number)
+
+
+def reads(name: str) -> bool:
+    """Whether a model reads texts and writes none; such a one is tried on masked tokens."""
+    return name in MODELS.names and issubclass(built(name), Headed)
 
 
 @dataclass(frozen=True)
@@ -82,9 +101,11 @@ def run_with(model: Design | Mapping[str, Any]) -> Run:
 
 def tables_with(model: Design | Mapping[str, Any]) -> dict[str, Any]:
     """The tables of such a run."""
-    needs = model.needs if isinstance(model, Design) else MODELS.get(str(model["name"])).needs  # type: ignore[attr-defined]
+    name = model.where if isinstance(model, Design) else str(model["name"])
+    needs = model.needs if isinstance(model, Design) else MODELS.get(name).needs  # type: ignore[attr-defined]
     table = {"data": {"train": [f"{side}.txt" for side in needs]}, "model": model}
-    return table | ({"task": "nodes"} if "features" in needs else {})
+    named = "nodes" if "features" in needs else "masked" if reads(name) else None
+    return table if named is None else table | {"task": named}
 
 
 def artifact_of(design: Design) -> Artifact:

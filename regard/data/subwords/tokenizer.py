@@ -19,12 +19,13 @@ from itertools import chain
 from operator import index
 from typing import Any, SupportsIndex
 
-from tokenizers import Tokenizer
+from tokenizers import AddedToken, Tokenizer
 
 from regard.base.errors import RegardError
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 SPECIALS = ("<pad>", "<unk>", "<s>", "</s>")
+MASK_NAMES = ("<mask>", "[MASK]")
 MARK = "▁"
 UNSPACED = re.compile(
     "[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u30ff\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]"
@@ -90,6 +91,20 @@ class Subwords:
     def fingerprint(self) -> str:
         """A hash of the tokenizer."""
         return hashlib.sha256(self.to_json().encode()).hexdigest()
+
+    @cached_property
+    def mask(self) -> int | None:
+        """The id of the token that stands for a hidden one, `<mask>` or `[MASK]`, if the vocabulary has one."""
+        ids = (self.tokenizer.token_to_id(name) for name in MASK_NAMES)
+        return next((number for number in ids if number is not None), None)
+
+    def with_mask(self) -> "Subwords":
+        """The tokenizer with a mask token, which is added as the last one if there is none."""
+        if self.mask is not None:
+            return self
+        tokenizer = Tokenizer.from_str(self.to_json())
+        tokenizer.add_special_tokens([AddedToken(MASK_NAMES[0], special=True, normalized=False)])
+        return Subwords(tokenizer)
 
     def normalize(self, text: str) -> str:
         """The text as encoding sees it, and as decoding gives it back."""

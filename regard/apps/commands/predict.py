@@ -1,0 +1,50 @@
+"""regard predict: the answers of a classifier, a tagger or a model of masked tokens, line by line."""
+
+import json
+import sys
+from itertools import islice
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from regard.apps.options import DeviceOption, ThreadsOption, examples, use_threads
+
+app = typer.Typer(add_completion=False)
+
+_AT_ONCE = 256
+
+
+@app.command(
+    epilog=examples(
+        "regard predict runs/reviews < reviews.txt",
+        "regard predict runs/reviews reviews.txt --json      all probabilities, an object a line",
+        "echo 'the cat <mask> on the mat' | regard predict runs/bert",
+    )
+)
+def predict(
+    model: Annotated[Path, typer.Argument(help="A model file or run folder of a classifier or masked-token model.")],
+    file: Annotated[Path | None, typer.Argument(help="A text a line; standard input unless given.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print each answer in full, as a JSON object.")] = False,
+    device: DeviceOption = "cpu",
+    threads: ThreadsOption = None,
+) -> None:
+    """Print an answer to each line: the label and its probability, or the line with each <mask> filled.
+
+    A classifier of two texts reads them from one line, split at a tab.
+    """
+    use_threads(threads)
+    from regard.base.errors import UsageError
+    from regard.base.files import read_lines
+    from regard.decoding.predictor import Predictor
+    from regard.loading import load
+
+    loaded = load(model, device=device)
+    if not isinstance(loaded, Predictor):
+        raise UsageError(
+            f"{model}: a {type(loaded).__name__.lower()}, which writes texts; use regard translate or generate"
+        )
+    lines = (line.rstrip("\n") for line in sys.stdin) if file is None else iter(read_lines(file))
+    while part := list(islice(lines, _AT_ONCE)):
+        for one in loaded.predict(part):
+            typer.echo(json.dumps(dict(one.details), ensure_ascii=False) if as_json else one.text)

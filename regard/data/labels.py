@@ -1,0 +1,212 @@
+"""Labeled examples for classification: a label, or several, and one or two texts.
+
+| written as | an example |
+|---|---|
+| `tsv` | label, text and, if there is one, a second text, split at tabs; several labels are split at commas |
+| `jsonl` | an object a line; `keys` names the label and the texts; several labels are a list |
+
+A file of examples may be gzip-compressed.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args
+
+import msgspec
+import numpy as np
+import torch
+from jaxtyping import Float32, Int64
+from torch import Tensor
+
+from regard.base.errors import ConfigError, RegardError, check_one_of
+from regard.base.files import read_lines
+from regard.data.framed import FramedTexts, batch_of
+from regard.data.item import even_rows
+from regard.data.plan import BatchPlan, BatchPosition
+
+LabelCount = Literal["one", "several"]
+LabeledFormat = Literal["tsv", "jsonl"]
+_SUFFIXES: dict[str, LabeledFormat] = {".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
+
+
+@dataclass(frozen=True)
+class LabeledExample:
+    """The labels and texts of an example, and its line, from 1."""
+
+    labels: tuple[str, ...]
+    texts: tuple[str, ...]
+    line: int
+
+
+def read_labeled(
+    path: Path,
+    *,
+    format: LabeledFormat | None = None,  # noqa: A002 the setting's name
+    keys: Sequence[str] = ("label", "text"),
+    labels: LabelCount = "one",
+) -> list[LabeledExample]:
+    """The examples of a file; the first mistake in it is an error that names its line."""
+    suffixes = [suffix for suffix in Path(path).suffixes if suffix != ".gz"]
+    form = format or _SUFFIXES.get(suffixes[-1] if suffixes else "")
+    if form is None:
+        raise ConfigError(f"{path}: is this tsv or jsonl? the file's name does not tell; set data.format")
+    check_one_of("data", get_args(LabeledFormat), format=form)
+    if not 2 <= len(keys) <= 3:
+        raise ConfigError(f"data.keys: name the label and one or two texts, not {len(keys)} keys")
+    found: list[LabeledExample] = []
+    for number, line in enumerate(read_lines(path), start=1):
+        if not line.strip():
+            continue
+        where = f"{path}, line {number}"
+        label, texts = _of_object(line, keys, where) if form == "jsonl" else _of_columns(line, where)
+        chosen = _labels(label, labels, where)
+        if found and len(found[0].texts) != len(texts):
+            raise RegardError(f"{where}: has {_counted(len(texts))}, but the lines before have {len(found[0].texts)}")
+        found.append(LabeledExample(chosen, texts, number))
+    if not found:
+        raise RegardError(f"{path}: there are no examples")
+    return found
+
+
+def _of_columns(line: str, where: str) -> tuple[str, tuple[str, ...]]:
+    label, *texts = line.split("\t")
+    if not 1 <= len(texts) <= 2:
+        raise RegardError(
+            f"{where}: must be a label and one or two texts, split at tabs, but has {len(texts) + 1} columns"
+        )
+    return label, tuple(texts)
+
+
+def _of_object(line: str, keys: Sequence[str], where: str) -> tuple[Any, tuple[str, ...]]:
+    try:
+        content = msgspec.json.decode(line)
+        values = [content[key] for key in keys]
+    except (msgspec.DecodeError, KeyError, TypeError) as error:
+        raise RegardError(f"{where}: must be a JSON object with {', '.join(keys)} ({error})") from error
+    label, *texts = values
+    if not all(isinstance(text, str) for text in texts):
+        raise RegardError(f"{where}: {' and '.join(keys[1:])} must be texts")
+    return label, tuple(texts)
+
+
+def _labels(label: Any, count: LabelCount, where: str) -> tuple[str, ...]:
+    if count == "several":
+        parts = label if isinstance(label, list) else str(label).split(",")
+        return tuple(dict.fromkeys(stripped for part in parts if (stripped := str(part).strip())))
+    if isinstance(label, list | dict) or not str(label).strip():
+        raise RegardError(f'{where}: must have one label; set data.labels = "several" if there may be more or none')
+    return (str(label).strip(),)
+
+
+def _counted(texts: int) -> str:
+    return "one text" if texts == 1 else f"{texts} texts"
+
+
+def classes_of(examples: Sequence[LabeledExample], where: str) -> tuple[str, ...]:
+    """The labels that occur, sorted; there must be two at least."""
+    found = sorted({label for example in examples for label in example.labels})
+    if len(found) < 2:
+        raise RegardError(f"{where}: classification needs at least two labels, but has {', '.join(found) or 'none'}")
+    return tuple(found)
+
+
+def numbered(examples: Sequence[LabeledExample], classes: Sequence[str], where: str) -> list[tuple[int, ...]]:
+    """The numbers of each example's labels; a label that training did not see is an error."""
+    number = {label: at for at, label in enumerate(classes)}
+    for example in examples:
+        for label in example.labels:
+            if label not in number:
+                shown = ", ".join(classes[:20]) + (" …" if len(classes) > 20 else "")
+                raise RegardError(
+                    f"{where}, line {example.line}: the label '{label}' does not occur in the training data; "
+                    f"labels are: {shown}"
+                )
+    return [tuple(number[label] for label in example.labels) for example in examples]
+
+
+@dataclass(frozen=True)
+class LabeledTexts:
+    """A batch of texts and their labels: a number each or, where there may be several, a row of zeros and ones."""
+
+    texts: FramedTexts
+    labels: Int64[Tensor, "batch"] | Float32[Tensor, "batch classes"]
+    weights: Float32[Tensor, "batch"]
+    """how much each example counts"""
+
+    @property
+    def count(self) -> int:
+        """The number of examples."""
+        return len(self.labels)
+
+    @property
+    def size(self) -> int:
+        """The number of examples; none of them is padding."""
+        return len(self.labels)
+
+    def to(self, device: torch.device | str) -> "LabeledTexts":
+        """The same batch on another device."""
+        moved = (part.to(device, non_blocking=True) for part in (self.labels, self.weights))
+        return LabeledTexts(self.texts.to(device), *moved)
+
+    def shares(self, count: int) -> list["LabeledTexts"]:
+        """At most `count` batches with about as many tokens each."""
+        return [
+            LabeledTexts(self.texts.pick(rows), self.labels[rows], self.weights[rows])
+            for rows in even_rows(self.texts.lengths, count)
+        ]
+
+
+@dataclass(frozen=True)
+class LabeledRows:
+    """Encoded examples and their labels, in batches of similar length."""
+
+    rows: Sequence[tuple[Sequence[int], Sequence[int]]]
+    labels: Tensor
+    weights: Tensor
+    plan: BatchPlan
+
+    def at(self, position: BatchPosition) -> LabeledTexts:
+        """The batch at a position."""
+        return self.of(self.plan.at(position).tolist())
+
+    def of(self, chosen: Sequence[int]) -> LabeledTexts:
+        """A batch of the examples with these numbers."""
+        texts, numbers = batch_of([self.rows[at] for at in chosen]), torch.tensor(chosen)
+        return LabeledTexts(texts, self.labels[numbers], self.weights[numbers])
+
+    def walk(self, position: BatchPosition | None = None) -> Iterator[tuple[BatchPosition, LabeledTexts]]:
+        """Each position and its batch from the given one on, without end."""
+        return ((at, self.at(at)) for at in self.plan.walk(position))
+
+    def epoch(self) -> tuple[int, int]:
+        """How many batches the first epoch has, and how many examples."""
+        return len(self.plan.plan(0)), len(self.plan)
+
+    def all(self) -> list[LabeledTexts]:
+        """Every example once, in the batches of the first epoch."""
+        return [self.of(chosen.tolist()) for chosen in self.plan.plan(0)]
+
+
+def label_tensor(numbers: Sequence[Sequence[int]], classes: int, labels: LabelCount) -> Tensor:
+    """The labels as a batch holds them."""
+    if labels == "one":
+        return torch.tensor([row[0] for row in numbers])
+    made = np.zeros((len(numbers), classes), dtype=np.float32)
+    for at, row in enumerate(numbers):
+        made[at, list(row)] = 1.0
+    return torch.from_numpy(made)
+
+
+def class_counts(labels: Tensor, classes: int) -> Float32[Tensor, "classes"]:
+    """How many examples each class has."""
+    return labels.sum(0) if labels.dim() == 2 else torch.bincount(labels, minlength=classes).float()
+
+
+def balanced_weights(labels: Tensor, classes: int) -> Float32[Tensor, "batch"]:
+    """Class weights: examples / (classes · examples of the class); the mean over an example's labels, or 1."""
+    rarity = len(labels) / (classes * class_counts(labels, classes).clamp(min=1))
+    if labels.dim() == 1:
+        return rarity[labels]
+    several = labels.sum(1)
+    return torch.where(several > 0, labels @ rarity / several.clamp(min=1), torch.ones(len(labels)))

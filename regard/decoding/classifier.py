@@ -1,0 +1,70 @@
+"""Classify texts: the label of each, and the probability of every label."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from regard.base.errors import UsageError
+from regard.data.labels import LabelCount
+from regard.data.subwords.tokenizer import Subwords
+from regard.decoding.predictor import Prediction, Predictor
+from regard.models.headed import Headed
+
+
+@dataclass(frozen=True)
+class Labeling:
+    """The labels of an example, the likeliest first, and the probability of each class."""
+
+    labels: tuple[str, ...]
+    probabilities: dict[str, float]
+
+
+class Classifier(Predictor):
+    """A model of classes; where an example may have several labels, it has those of at least `threshold`."""
+
+    def __init__(
+        self,
+        model: Headed,
+        subwords: Subwords,
+        classes: Sequence[str],
+        *,
+        labels: LabelCount = "one",
+        texts: int = 1,
+        threshold: float = 0.5,
+        **settings: Any,
+    ) -> None:
+        super().__init__(model, subwords, **settings)
+        self.classes, self.labels, self.texts, self.threshold = tuple(classes), labels, texts, threshold
+
+    def classify(self, examples: Sequence[Sequence[str]]) -> list[Labeling]:
+        """The labels of each example, which is made of one or two texts."""
+        for example in examples:
+            if isinstance(example, str) or len(example) != self.texts:
+                raise UsageError(f"classify: each example must be a list of {self.texts} text{'s'[: self.texts - 1]}")
+        logits = self.outputs(self.frame.rows(self.subwords, examples))
+        return [self._labeling(one.tolist()) for one in map(self._probabilities, logits)]
+
+    def predict(self, lines: Sequence[str]) -> list[Prediction]:
+        """The labels of each line; two texts are split at a tab."""
+        examples = [line.split("\t") for line in lines]
+        for number, example in enumerate(examples, start=1):
+            if len(example) != self.texts:
+                wanted = "one text" if self.texts == 1 else "two texts, split at a tab"
+                raise UsageError(f"predict: line {number} must be {wanted}, but has {len(example)} columns")
+        return [
+            Prediction(
+                f"{','.join(one.labels)}\t{max(one.probabilities.values()):.4f}",
+                {"labels": list(one.labels), "probabilities": one.probabilities},
+            )
+            for one in self.classify(examples)
+        ]
+
+    def _probabilities(self, logits: torch.Tensor) -> torch.Tensor:
+        return logits.softmax(-1) if self.labels == "one" else logits.sigmoid()
+
+    def _labeling(self, chances: list[float]) -> Labeling:
+        order = sorted(range(len(chances)), key=lambda at: -chances[at])
+        kept = order[:1] if self.labels == "one" else [at for at in order if chances[at] >= self.threshold]
+        return Labeling(tuple(self.classes[at] for at in kept), dict(zip(self.classes, chances, strict=True)))

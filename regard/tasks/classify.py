@@ -1,0 +1,235 @@
+"""Classification of texts: which label, or which labels, a text or a pair of texts has."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Literal, get_args
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+from regard.base.errors import ConfigError, check_one_of
+from regard.base.files import digest, read_text, write_text
+from regard.data.checkup import Checkup
+from regard.data.framed import Frame
+from regard.data.labels import (
+    LabelCount,
+    LabeledExample,
+    LabeledFormat,
+    LabeledRows,
+    LabeledTexts,
+    balanced_weights,
+    class_counts,
+    classes_of,
+    label_tensor,
+    numbered,
+    read_labeled,
+)
+from regard.data.plan import BatchPlan, BatchSettings
+from regard.data.subwords.tokenizer import Subwords
+from regard.decoding.classifier import Classifier
+from regard.decoding.strategy import Strategy
+from regard.metrics.classification import class_metrics
+from regard.metrics.quality import QualityScore
+from regard.models.headed import Headed
+from regard.models.model import Design
+from regard.runs.artifact import Artifact
+from regard.tasks.task import Evaluation, Prepared, Say, Task
+from regard.tasks.texts import SubwordChoice, one_model, refuse_other
+from regard.training.loss import Loss
+from regard.training.validation import mean_losses
+
+_SHOWN = {
+    "accuracy": ("accuracy", 100, 2, " %"),
+    "macro_f1": ("macro F1", 100, 2, " %"),
+    "matthews": ("Matthews correlation", 1, 4, ""),
+    "calibration": ("calibration error", 1, 4, ""),
+}
+ClassWeights = Literal["even", "balanced"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LabeledData:
+    """The files of labeled examples; see `regard.data.labels`."""
+
+    train: tuple[Path, ...]
+    dev: tuple[Path, ...] | None = None
+    format: LabeledFormat | None = None
+    """by default told by the file's suffix"""
+    keys: tuple[str, ...] = ("label", "text")
+    """the names of the label and of the texts in JSON lines"""
+    labels: LabelCount = "one"
+    """whether an example has one label, or any number of them"""
+
+    def read(self, files: tuple[Path, ...], folder: Path) -> list[LabeledExample]:
+        """The examples of all files; relative names start at `folder`."""
+        form: Any = {"format": self.format, "keys": self.keys, "labels": self.labels}
+        return [example for file in files for example in read_labeled(folder / file, **form)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClassLoss:
+    """The loss of classification: cross-entropy, or binary cross-entropy of each class where there may be several."""
+
+    smoothing: float = 0.0
+    """label smoothing, where an example has one label"""
+    weights: ClassWeights = "even"
+    """balanced: rare classes count more, each example by examples / (classes · examples of its class)"""
+
+    def __post_init__(self) -> None:
+        check_one_of("loss", get_args(ClassWeights), weights=self.weights)
+        if not 0 <= self.smoothing < 1:
+            raise ConfigError(f"loss: smoothing must be at least 0 and below 1, but is {self.smoothing}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreparedLabels(Prepared):
+    """Prepared examples, with the names of their classes and how many texts each has."""
+
+    classes: tuple[str, ...]
+    texts: int
+    frequency: Tensor
+    """how many training examples each class has"""
+
+    @property
+    def items(self) -> list[LabeledTexts]:
+        """The dev set as batches of examples."""
+        return [item for item in self.dev if isinstance(item, LabeledTexts)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Classify(Task):
+    """The settings of a classification run beside model and training."""
+
+    unit: ClassVar[str] = "examples"
+    lower: ClassVar[frozenset[str]] = frozenset({"loss", "calibration"})
+    sizes: ClassVar[tuple[str, ...]] = ("text", "classes")
+    offers: ClassVar[type] = Headed
+
+    data: LabeledData
+    subwords: SubwordChoice = field(default_factory=SubwordChoice)
+    batches: BatchSettings = field(default_factory=BatchSettings)
+    frame: Frame = field(default_factory=lambda: Frame(longest=512))
+    class_loss: ClassLoss = field(default_factory=ClassLoss, metadata={"path": "training.loss"})
+
+    def prepare(self, folder: Path, data: Path, say: Say = lambda text: None) -> PreparedLabels:
+        examples = self.data.read(self.data.train, data)
+        where = " and ".join(str(data / file) for file in self.data.train)
+        print_of = " ".join(digest(data / file) for file in self.data.train)
+        refuse_other(print_of, f"data.train: {where}", folder / "text.sha256")
+        say("subwords")
+        texts = [text for example in examples for text in example.texts]
+        subwords = self.subwords.of_texts(texts, folder / "subwords.json", data)
+        kept = folder / "classes.json"
+        if not kept.exists():
+            write_text(kept, json.dumps(classes_of(examples, where), ensure_ascii=False))
+        classes = tuple(json.loads(read_text(kept)))
+        say("encoding")
+        train = self._rows(examples, classes, subwords, where)
+        dev = self._dev(data, classes, subwords, len(examples[0].texts))
+        return PreparedLabels(
+            sizes={"text": len(subwords), "classes": len(classes)},
+            train=train,
+            dev=dev,
+            tokenizers={"text": subwords.to_json()},
+            summary=f"{len(examples):,} training examples of {len(classes)} classes",
+            classes=classes,
+            texts=len(examples[0].texts),
+            frequency=class_counts(train.labels, len(classes)),
+        )
+
+    def loss(self, model: Headed, item: LabeledTexts) -> Loss:
+        logits = model(*item.texts.parts)
+        if item.labels.dim() == 2:
+            each = F.binary_cross_entropy_with_logits(logits, item.labels.to(logits), reduction="none").sum(1)
+        else:
+            each = F.cross_entropy(logits, item.labels, reduction="none", label_smoothing=self.class_loss.smoothing)
+        return Loss((each * item.weights.to(each)).sum(), item.count)
+
+    def metrics(self, model: Headed, prepared: PreparedLabels) -> dict[str, float]:
+        """The loss, accuracy, macro F1, Matthews' correlation and the calibration error."""
+        found = mean_losses(model, prepared.dev, self.loss)
+        true, chances = [], []
+        for item in prepared.items:
+            own = item.to(next(model.parameters()).device)
+            chances.append(_probabilities(model(*own.texts.parts), self.data.labels).cpu())
+            true.append(own.labels.cpu())
+        return found | class_metrics(torch.cat(true).numpy(), torch.cat(chances).numpy())
+
+    def extras(self, design: Design, model: Headed, prepared: PreparedLabels) -> dict[str, Any]:
+        """The names of the classes, and how examples are read."""
+        return {
+            "classes": list(prepared.classes),
+            "labels": self.data.labels,
+            "texts": prepared.texts,
+            "frame": {"longest": self.frame.longest, "separators": self.frame.separators},
+        }
+
+    def check(self, prepared: PreparedLabels, data: Path, test: Sequence[Path] = ()) -> Checkup:
+        counts = [f"{label} {int(count):,}" for label, count in zip(prepared.classes, prepared.frequency, strict=True)]
+        return Checkup(facts=(prepared.summary, f"classes: {', '.join(counts)}"), findings=[])
+
+    @classmethod
+    def open(
+        cls,
+        artifacts: Sequence[Artifact],
+        models: Sequence[Headed],
+        *,
+        strategy: Strategy | None = None,
+        shortlist: bool = False,
+    ) -> Classifier:
+        """A classifier of texts."""
+        artifact, model = one_model(artifacts, models)
+        told = artifact.extras
+        return Classifier(
+            model,
+            Subwords.from_json(artifact.tokenizers["text"]),
+            told["classes"],
+            labels=told.get("labels", "one"),
+            texts=told.get("texts", 1),
+            frame=Frame(**told.get("frame", {})),
+        )
+
+    @classmethod
+    def evaluate(cls, opened: Classifier, files: Sequence[Path], how: Evaluation) -> list[QualityScore]:
+        """Accuracy, macro F1, Matthews' correlation and the calibration error on labeled files."""
+        examples = [example for file in files for example in read_labeled(file, labels=opened.labels)]
+        numbers = numbered(examples, opened.classes, str(files[0]))
+        found = opened.classify([example.texts for example in examples])
+        if how.out is not None:
+            write_text(how.out, "".join(f"{','.join(one.labels)}\n" for one in found))
+        true = label_tensor(numbers, len(opened.classes), opened.labels)
+        chances = torch.tensor([[one.probabilities[label] for label in opened.classes] for one in found])
+        scores = class_metrics(true.numpy(), chances.numpy())
+        return [
+            QualityScore(shown, factor * scores[name], digits=digits, after=after)
+            for name, (shown, factor, digits, after) in _SHOWN.items()
+            if name in scores
+        ]
+
+    def _rows(
+        self, examples: Sequence[LabeledExample], classes: Sequence[str], subwords: Subwords, where: str
+    ) -> LabeledRows:
+        rows = self.frame.rows(subwords, [example.texts for example in examples])
+        labels = label_tensor(numbered(examples, classes, where), len(classes), self.data.labels)
+        lengths = torch.tensor([len(row) for row, _ in rows]).int().numpy()
+        balanced = self.class_loss.weights == "balanced"
+        weights = balanced_weights(labels, len(classes)) if balanced else torch.ones(len(labels))
+        return LabeledRows(rows, labels, weights, BatchPlan(lengths, lengths, self.batches))
+
+    def _dev(self, data: Path, classes: Sequence[str], subwords: Subwords, texts: int) -> list[LabeledTexts]:
+        if self.data.dev is None:
+            return []
+        examples = self.data.read(self.data.dev, data)
+        where = " and ".join(str(data / file) for file in self.data.dev)
+        if len(examples[0].texts) != texts:
+            raise ConfigError(
+                f"data.dev: {where} has {len(examples[0].texts)} texts a line, but data.train has {texts}"
+            )
+        return self._rows(examples, classes, subwords, where).all()
+
+
+def _probabilities(logits: Tensor, labels: LabelCount) -> Tensor:
+    return (logits.softmax(-1) if labels == "one" else logits.sigmoid()).float()
