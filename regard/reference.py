@@ -67,7 +67,7 @@ class SettingsTable:
     path: str
     about: str
     settings: tuple[Setting, ...] = ()
-    members: dict[str, str] = field(default_factory=dict)
+    members: dict[str, str] = field(default_factory=dict, hash=False)
     """what can be chosen here: the members' sections, each with its first sentence"""
     presets: tuple[str, ...] = ()
     tasks: tuple[str, ...] = ()
@@ -77,20 +77,19 @@ class SettingsTable:
 @cache
 def settings_tables() -> tuple[SettingsTable, ...]:
     """All sections, in the order of a run file; parts of models come last."""
-    found: dict[str, SettingsTable] = {"run": _run()}
+    found: dict[SettingsTable, tuple[str, ...]] = {_run(): ()}
     later: dict[str, Catalog] = {}
-    for own in _tables(later):
-        before = found.get(own.path)
-        found[own.path] = own if before is None else dataclasses.replace(own, tasks=before.tasks + own.tasks)
+    for own, task in _tables(later):  # tasks that read a table alike share its section
+        found[own] = (*found.get(own, ()), task)
     for own in (*_choice("model", MODELS, "model", later), *_table("training", TrainingSettings, later)):
-        found.setdefault(own.path, own)
+        found.setdefault(own, ())
     opened: set[str] = set()
     while later.keys() - opened:
         kind = min(later.keys() - opened)
         opened.add(kind)
-        found |= {own.path: own for own in _choice(kind, later[kind], "", later)}
-    every = frozenset(TASKS.names)
-    shown = [dataclasses.replace(own, tasks=()) if set(own.tasks) == every else own for own in found.values()]
+        found |= dict.fromkeys(_choice(kind, later[kind], "", later), ())
+    every = set(TASKS.names)
+    shown = [dataclasses.replace(own, tasks=() if set(tasks) == every else tasks) for own, tasks in found.items()]
     return tuple(sorted(shown, key=_place))
 
 
@@ -140,8 +139,8 @@ def _run() -> SettingsTable:
     )
 
 
-def _tables(later: dict[str, Catalog]) -> Iterator[SettingsTable]:
-    """The tables of each task."""
+def _tables(later: dict[str, Catalog]) -> Iterator[tuple[SettingsTable, str]]:
+    """The tables of each task, with the task's name."""
     for name in TASKS.names:
         task: Any = TASKS.get(name)
         hints, texts = typing.get_type_hints(task, include_extras=True), meanings(task)
@@ -149,7 +148,7 @@ def _tables(later: dict[str, Catalog]) -> Iterator[SettingsTable]:
             path = own.metadata.get("path", own.name)
             usual = _default(own) if has_default(own) else None
             for section in _inside(path, hints[own.name], path, later, about=texts.get(own.name, ""), usual=usual):
-                yield dataclasses.replace(section, tasks=(name,))
+                yield section, name
 
 
 def _table(

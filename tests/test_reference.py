@@ -39,14 +39,15 @@ def merged(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
 def around(section: SettingsTable, one: Setting) -> dict[str, Any]:
     """A run file in which the section's settings may stand."""
     head, _, member = section.path.partition(".")
-    language = "language" in section.tasks or member.startswith(("gpt", "rnn_lm"))
-    task = next(iter(section.tasks), "language" if language else "translate")
-    model = member.partition(".")[0] if head == "model" and member else ("gpt" if language else "transformer")
-    if "features" in MODELS.get(model).needs or "nodes" in section.tasks:  # type: ignore[attr-defined]
-        return {"task": "nodes", "data": {"train": ["a"]}, "model": {"name": "graph_network"}}
+    model = member.partition(".")[0] if head == "model" and member else ""
+    sizes = MODELS.get(model).needs if model else ()  # type: ignore[attr-defined]
+    fitting = [name for name in TASKS.names if set(sizes) <= set(TASKS.get(name).sizes)]  # type: ignore[attr-defined]
+    task = next(iter(section.tasks), fitting[-1])
+    needs = set(TASKS.get(task).sizes)  # type: ignore[attr-defined]
+    model = model or next(name for name in reversed(MODELS.names) if set(MODELS.get(name).needs) <= needs)  # type: ignore[attr-defined]
     table: dict[str, Any] = {
         "task": task,
-        "data": {"train": ["a", "b"][: 1 if language else 2]},
+        "data": {"train": ["a", "b"][: 2 if task == "translate" else 1]},
         "model": {"name": model},
     }
     if head == "decoding" and member:
@@ -76,11 +77,16 @@ def test_every_example_is_accepted(section: SettingsTable, one: Setting) -> None
     assert run_of(merged(around(section, one), example), "run")
 
 
+def _of(task: str, path: str) -> tuple[Setting, ...]:
+    """The settings of a table as this task reads it."""
+    return next(section.settings for section in find(path) if not section.tasks or task in section.tasks)
+
+
 def test_every_default_is_what_a_run_has(tmp_path: object) -> None:
     run = run_of(
         {"task": "translate", "data": {"train": ["a", "b"]}, "model": {"name": "transformer"}}, "run"
     ).to_dict()
-    for one in (one for path in ("batches", "model.transformer", "training.loss") for one in find(path)[0].settings):
+    for one in (one for path in ("batches", "model.transformer", "training.loss") for one in _of("translate", path)):
         value: Any = run
         for word in one.path.split("."):
             value = value[word]
@@ -96,8 +102,8 @@ def test_a_section_brings_what_is_below_it() -> None:
     ]
     (gpt,) = find("model.gpt")
     assert gpt.presets == ("tiny", "small")
-    assert find("streams")[0].tasks == ("language",)
-    assert find("data")[0].tasks == ()
+    assert find("streams")[0].tasks == ("language", "masked")
+    assert ("classify",) in {section.tasks for section in find("data")}
 
 
 def test_a_single_setting_is_found_by_its_path_in_a_run_file_or_in_the_reference() -> None:

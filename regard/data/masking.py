@@ -40,6 +40,7 @@ class Masking:
     unit: MaskedUnit = "token"
     """whole words (word) are hidden with all of their tokens"""
     seed: int = 1
+    """decides which tokens are hidden"""
 
     def __post_init__(self) -> None:
         check_one_of("masking", get_args(MaskedUnit), unit=self.unit)

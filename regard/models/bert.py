@@ -47,6 +47,7 @@ class Bert(Layered):
     """
 
     layers: int = 4
+    """the number of layers"""
     width: int = 256
     heads: int = 4
     positions: Annotated[Any, POSITIONS] = "learned(512)"

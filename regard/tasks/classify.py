@@ -55,7 +55,9 @@ class LabeledData:
     """The files of labeled examples; see `regard.data.labels`."""
 
     train: tuple[Path, ...]
+    """the files of labeled examples to learn from"""
     dev: tuple[Path, ...] | None = None
+    """the files of the validation set"""
     format: LabeledFormat | None = None
     """by default told by the file's suffix"""
     keys: tuple[str, ...] = ("label", "text")

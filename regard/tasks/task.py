@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
 
+import torch
+
 from regard.base.catalog import Catalog
 from regard.base.errors import ConfigError, UsageError
 from regard.data.checkup import Checkup
@@ -164,11 +166,18 @@ class Task(ABC):
         """Raise an error if the model is for other data than the task's; it lists the models that fit."""
         if not set(design.needs) <= set(cls.sizes):
             own = type(design).__module__.rpartition(".")[2]
-            fitting = [name for name in MODELS.names if set(_needs(name)) <= set(cls.sizes)]
+            fitting = [name for name in MODELS.names if set(_needs(name)) <= set(cls.sizes) and cls._offered_by(name)]
             raise ConfigError(
                 f"model.name: {own} learns from {_listed(design.needs)}, but the task {cls.task_name()} gives "
                 f"{_listed(cls.sizes)}; models for it are: {', '.join(fitting)}"
             )
+
+    @classmethod
+    def _offered_by(cls, name: str) -> bool:
+        """Whether a model of this name, as its defaults have it, is what the task needs."""
+        with torch.device("meta"):
+            built = MODELS.make(name).build(dict.fromkeys(_needs(name), 8))
+        return cls.offers is None or isinstance(built, cls.offers)
 
     @classmethod
     def check_offer(cls, model: Any) -> None:
