@@ -139,8 +139,8 @@ from pathlib import Path
 import regard.models, regard.tasks
 from regard.apps.cli import main
 
-regard.models.__path__.append("models")
-regard.tasks.__path__.append("tasks")
+sys.modules["regard.models"].__path__.append("models")
+sys.modules["regard.tasks"].__path__.append("tasks")
 whole = lambda *words: main(["train", "run.toml", *words])
 assert whole() == 0
 assert whole("--set", "name=parts", "--set", "training.steps=20") == 0
