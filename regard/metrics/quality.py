@@ -10,6 +10,9 @@ from typing import Any
 
 from regard.base.errors import RegardError, UsageError, unknown
 
+EXACT = "exact match"
+MEASURES = ("BLEU", "chrF", "TER", EXACT)
+
 
 @dataclass(frozen=True)
 class QualityScore:
@@ -36,7 +39,7 @@ def corpus_scores(
     outputs: Sequence[str],
     references: Sequence[str],
     *,
-    measures: Sequence[str] = ("BLEU", "chrF", "TER"),
+    measures: Sequence[str] = MEASURES,
     tokenize: str | None = None,
     samples: int = 0,
     lowercase: bool = False,
@@ -48,10 +51,11 @@ def corpus_scores(
         raise UsageError("evaluate: there is nothing to evaluate")
     scores = []
     for name in measures:
-        metric = _metric(name, tokenize, lowercase)
+        metric = metric_of(name, tokenize, lowercase)
         result = metric.corpus_score(list(outputs), [list(references)], n_bootstrap=samples or 1)
         spread = float(result._ci) if samples else None
-        scores.append(QualityScore(name, float(result.score), str(metric.get_signature()), spread))
+        signature = "" if name == EXACT else str(metric.get_signature())
+        scores.append(QualityScore(name, float(result.score), signature, spread, after=" %" if name == EXACT else ""))
     return scores
 
 
@@ -66,10 +70,13 @@ def bleu(outputs: Sequence[str], references: Sequence[str], tokenize: str | None
     return corpus_scores(outputs, references, measures=("BLEU",), tokenize=tokenize)[0].value
 
 
-def _metric(name: str, tokenize: str | None, lowercase: bool) -> Any:
+def metric_of(name: str, tokenize: str | None = None, lowercase: bool = False) -> Any:
+    """The metric of sacrebleu by its name, one of `MEASURES`."""
     from sacrebleu.metrics.bleu import BLEU  # imported here: takes half a second that only an evaluation needs
     from sacrebleu.metrics.chrf import CHRF
     from sacrebleu.metrics.ter import TER
+
+    from regard.metrics.exact_metric import ExactMatch
 
     if name == "BLEU":
         if tokenize is not None and tokenize not in BLEU.TOKENIZERS:
@@ -82,4 +89,6 @@ def _metric(name: str, tokenize: str | None, lowercase: bool) -> Any:
         return CHRF(lowercase=lowercase)
     if name == "TER":
         return TER()  # never minds case, as is the custom
-    raise UsageError(f"evaluate: unknown measure '{name}'; measures are: BLEU, chrF, TER")
+    if name == EXACT:
+        return ExactMatch()
+    raise UsageError(f"evaluate: unknown measure '{name}'; measures are: {', '.join(MEASURES)}")

@@ -13,6 +13,12 @@ from regard.runs.checkpoint import is_checkpoint, read_checkpoint
 from regard.runs.folder import RunFolder, model_file
 
 
+def holds_model(path: str | Path) -> bool:
+    """Whether a path is that of a model, a run folder or a snapshot, rather than of a text."""
+    place = Path(path)
+    return place.is_dir() or place.suffix == ".safetensors"
+
+
 def open_artifact(path: str | Path) -> Artifact:
     """Read the model of a file, a run folder or a snapshot; any other file raises an error that says what it is."""
     file = model_file(path)

@@ -19,6 +19,7 @@ from regard.data.checkup import Checkup
 from regard.data.item import Batches, Item
 from regard.decoding.strategy import Strategy
 from regard.metrics.quality import QualityScore
+from regard.metrics.significance import Judged
 from regard.models.model import MODELS, Design
 from regard.runs.artifact import Artifact
 from regard.runs.folder import RunFolder
@@ -82,6 +83,8 @@ class Evaluation:
     """the number of groups, such as by length, in which the first score is also given"""
     out: Path | None = None
     """the file that the outputs are written to"""
+    judged: Callable[[Judged], Any] = lambda judged: None
+    """is called with the outputs and their references, by tasks that write text"""
     started: Callable[[int], Callable[[int], Any]] = lambda count: lambda done: None
     """a progress bar: called with the number of examples, returns a function called with the number done"""
 

@@ -36,6 +36,7 @@ from regard.markup.document import Keeping
 from regard.metrics.bleu_tokenizer import bleu_tokenizer
 from regard.metrics.by_length import bleu_by_length, by_length
 from regard.metrics.quality import QualityScore, bleu, corpus_scores, exact_match
+from regard.metrics.significance import Judged
 from regard.models.model import Design
 from regard.models.writer import Transducer
 from regard.runs.artifact import Artifact, load_artifact
@@ -246,11 +247,11 @@ class Translate(Task):
         outputs = _translated(opened, sources, how)
         if how.out is not None:
             write_text(how.out, "".join(f"{text}\n" for text in outputs))
+        how.judged(Judged(tuple(outputs), tuple(references), how.tokenize, how.lowercase))
         if how.groups:
             return [_by_length(sources, outputs, references, how)]
         scores = corpus_scores(outputs, references, tokenize=how.tokenize, samples=how.samples, lowercase=how.lowercase)
-        exact = QualityScore("exact match", exact_match(outputs, references), after=" %")
-        return [*scores, exact, *_perplexity(opened, sources, references)]
+        return [*scores, *_perplexity(opened, sources, references)]
 
     def _dev(
         self, folder: Path, data: Path, subwords: SubwordPair, say: Say

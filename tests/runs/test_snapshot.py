@@ -7,7 +7,7 @@ from regard.base.errors import RegardError
 from regard.runs.artifact import Artifact, save_artifact
 from regard.runs.checkpoint import Checkpoint
 from regard.runs.folder import RunFolder
-from regard.runs.snapshot import open_artifact
+from regard.runs.snapshot import holds_model, open_artifact
 
 
 def run(path: Path) -> RunFolder:
@@ -58,3 +58,9 @@ def test_other_files_say_what_they_are(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("hello", encoding="utf-8")
     with pytest.raises(RegardError, match=r"notes\.txt: not a whole safetensors file"):
         open_artifact(tmp_path / "notes.txt")
+
+
+def test_a_model_is_told_from_a_text(tmp_path: Path) -> None:
+    assert holds_model(tmp_path)
+    assert holds_model("a.safetensors")
+    assert not holds_model(tmp_path / "output.de")

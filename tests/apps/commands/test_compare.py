@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 from tests.apps.running import Run
@@ -15,8 +16,16 @@ def test_models_stand_side_by_side_overall_and_by_length(home: Path, run: Run) -
         "3",
         "--out",
         "l.png",
+        "--samples",
+        "20",
     )
-    head, first, second, share = (line.split("\t") for line in done.lines)
+    table, _, tested = done.out.partition("\n\n")
+    head, first, second, share = (line.split("\t") for line in table.splitlines())
+    title, columns, own, other = tested.splitlines()
+    assert title == "compared with en-de by a paired bootstrap test (20 resamplings, 95 % intervals):"
+    assert columns.split("\t") == ["model", "BLEU", "chrF", "TER", "exact match"]
+    assert own.split("\t")[1].startswith(f"{first[1]} ± ")
+    assert all(cell.endswith("(+0.00, p = 1.0000)") for cell in other.split("\t")[1:])
     assert head[:2] == ["model", "all"]
     assert [first[0], second[0]] == ["en-de", "model"]
     assert first[1:] == second[1:]
@@ -36,3 +45,16 @@ def test_a_language_model_is_refused(home: Path, run: Run) -> None:
     done = run("compare", "runs/lm", "--test", "dev.en", "dev.de")
     assert done.code == 2
     assert "this corpus has two sides" in done.sentence
+
+
+def test_everything_is_json_for_programs(home: Path, run: Run) -> None:
+    command = ["compare", "runs/en-de", "runs/en-de/model.safetensors", "--test", "dev.en", "dev.de", "--json"]
+    found = json.loads(run(*command, "--samples", "20").out)
+    assert list(found["scores"]) == ["en-de", "model"]
+    assert found["scores"]["model"]["groups"]
+    assert [one["p_value"] for one in found["paired"]] == [None, 1.0] * 4
+    assert json.loads(run(*command, "--samples", "0").out)["paired"] == []
+
+
+def test_one_model_is_not_tested(home: Path, run: Run) -> None:
+    assert "bootstrap" not in run("compare", "runs/en-de", "--test", "dev.en", "dev.de").out

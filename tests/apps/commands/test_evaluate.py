@@ -118,3 +118,51 @@ def test_a_language_model_reads_one_text(home: Path, run: Run) -> None:
     done = run("evaluate", "runs/lm", "test.en", "test.de")
     assert done.code == 2
     assert "two sides" in done.sentence
+
+
+def test_a_baseline_is_a_file_of_translations_or_a_model(home: Path, run: Run) -> None:
+    command = ["evaluate", "runs/en-de", "test.en", "test.de", "--samples", "50"]
+    targets = Path("test.de").read_text(encoding="utf-8").splitlines()
+    toy.write(Path("other.de"), [f"{line} und" for line in targets])
+    said = run(*command, "--baseline", "other.de").out
+    scores, tested = said.split("\n\n")
+    assert scores == run(*command).out.rstrip("\n")
+    title, *rows = tested.splitlines()
+    assert title == "against other.de, by a paired bootstrap test:"
+    assert [row.split("\t")[0].rpartition(" ")[0] for row in rows] == ["BLEU", "chrF", "TER", "exact match"]
+    assert "p = " in rows[0]
+    assert "bs:50|seed:12345" in rows[0]
+    for model in ("runs/en-de", "runs/en-de/model.safetensors"):
+        same = run(*command, "--baseline", model).out.splitlines()[-4:]
+        assert all("+0.00\tp = 1.0000" in row for row in same)
+
+
+def test_scores_are_json_for_programs(home: Path, run: Run) -> None:
+    command = ["evaluate", "runs/en-de", "test.en", "test.de", "--samples", "20", "--json"]
+    found = json.loads(run(*command).out)
+    assert [score["name"] for score in found["scores"]][:4] == ["BLEU", "chrF", "TER", "exact match"]
+    assert "paired" not in found
+    paired = json.loads(run(*command, "--baseline", "test.de").out)["paired"]
+    assert {(one["system"], one["measure"]) for one in paired} >= {("baseline", "TER"), ("model", "exact match")}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--baseline", "short.de"], "short.de: has 11 outputs, but the test set has 12 sentences"),
+        (["--baseline", "nothing.de"], "--baseline: nothing.de: there is no such file or folder"),
+        (["--baseline", "test.de", "--samples", "0"], "--samples must be more than 0"),
+        (["--baseline", "runs/lm"], "two sides"),
+    ],
+)
+def test_a_baseline_that_does_not_fit_is_refused(home: Path, run: Run, arguments: list[str], sentence: str) -> None:
+    toy.write(Path("short.de"), Path("test.de").read_text(encoding="utf-8").splitlines()[:-1])
+    done = run("evaluate", "runs/en-de", "test.en", "test.de", "--samples", "10", *arguments)
+    assert (done.code, done.out) == (2, "")
+    assert sentence in done.sentence
+
+
+def test_a_language_model_has_no_baseline(home: Path, run: Run) -> None:
+    done = run("evaluate", "runs/lm", "test.de", "--baseline", "test.de")
+    assert done.code == 2
+    assert "only systems that write text can be compared" in done.sentence
