@@ -175,7 +175,6 @@ def _shown(progress: Shown | None) -> Iterator[Progress]:
 
 def _run_of(what: What, dev: list[Path], preset: str | None, changes: dict[str, Any]) -> tuple[Run, Path]:
     """The run, and the folder in which its file names start."""
-    table: Mapping[str, Any]
     is_file = isinstance(what, str | Path) and Path(what).suffix == ".toml"
     if isinstance(what, Run | Mapping) or is_file:
         if dev or preset is not None:
@@ -187,8 +186,10 @@ def _run_of(what: What, dev: list[Path], preset: str | None, changes: dict[str, 
         return run_of(_merged(read_table(str(what)), changes), Path(str(what)).stem), Path(str(what)).parent
     model = changes.pop("model") if isinstance(changes.get("model"), str) else None
     wishes = Wishes(dev=tuple(dev), name=changes.get("name"), model=model, preset=preset)
-    table = tomllib.loads(advice_for(_listed(what), wishes).text)
-    return run_of(_merged(table, changes), "run"), wishes.out.parent
+    advice = advice_for(_listed(what), wishes)
+    run = run_of(_merged(tomllib.loads(advice.text), changes), "run")
+    advice.write()
+    return run, wishes.out.parent
 
 
 def _listed(files: Any) -> list[Path]:

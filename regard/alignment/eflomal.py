@@ -50,11 +50,11 @@ def eflomal_links(corpus: Corpus, path: Path, symmetrize: Callable[[Links, Links
     if path.exists():
         return path
     counts = Counts()
-    pairs = list(corpus.pairs(counts))
-    forward, reverse = align_pairs((pair.source, pair.target) for pair in pairs)
+    pairs = [(counts.read, pair) for pair in corpus.pairs(counts)]
+    forward, reverse = align_pairs((pair.source, pair.target) for _, pair in pairs)
     lines = [""] * counts.read
-    for pair, ahead, back in zip(pairs, forward, reverse, strict=True):
-        lines[pair.line - 1] = to_pharaoh(symmetrize(ahead, back))
+    for (number, _), ahead, back in zip(pairs, forward, reverse, strict=True):
+        lines[number - 1] = to_pharaoh(symmetrize(ahead, back))
     write_text(path, "".join(f"{line}\n" for line in lines))
     return path
 

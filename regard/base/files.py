@@ -3,20 +3,25 @@
 A writer that is killed leaves the old file as it was; a read error names the file, the line and the byte.
 """
 
-import gzip
+import codecs
 import hashlib
+import io
 import os
 import secrets
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
 from regard.base.errors import RegardError
+from regard.base.unpacking import opened, unpacked
 
 _BOM = b"\xef\xbb\xbf"
-_GZIP = b"\x1f\x8b"
+_WIDE = (b"\xff\xfe", b"\xfe\xff")
+LONGEST_LINE = 1 << 24
+"""bytes; a longer line is no text, and would fill the memory"""
 
 
 @contextmanager
@@ -74,25 +79,36 @@ def sync_folder(folder: Path) -> None:
 
 
 def read_lines(path: str | Path, *, allow_empty: bool = False) -> Iterator[str]:
-    r"""The lines of a UTF-8 text file, plain or gzip-compressed (told by its content), one at a time.
+    r"""The lines of a text file, plain or compressed (told by its content), one at a time.
 
-    Only `\n` ends a line (a carriage return before it is dropped), so U+2028 and its like stay inside their line and
-    two parallel files cannot drift apart. A byte order mark is dropped. Bytes that are not UTF-8 are an error.
+    Text is UTF-8, or UTF-16 where its byte order mark says so. Only `\n` ends a line (a carriage return before it is
+    dropped), so U+2028 and its like stay inside their line and two parallel files cannot drift apart. A byte order mark
+    is dropped. Bytes that are not UTF-8 are an error, as is a line of more than 16 MiB.
     """
-    number = 0
-    for number, raw in enumerate(_raw_lines(path), start=1):
-        if number == 1 and raw.startswith(_BOM):
-            raw = raw[len(_BOM) :]
-        try:
-            line = raw.decode("utf-8")
-        except UnicodeDecodeError as error:
-            raise RegardError(
-                f"{path}, line {number}: byte 0x{raw[error.start]:02x} at column {error.start + 1} is not UTF-8; "
-                "convert the file to UTF-8"
-            ) from error
-        yield line.removesuffix("\n").removesuffix("\r")
-    if number == 0 and not allow_empty:
+    empty = True
+    with _reading(path) as file:
+        decoded = _wide_lines if file.peek(2)[:2] in _WIDE else _lines
+        for line in decoded(path, file):
+            empty = False
+            yield line.removesuffix("\n").removesuffix("\r")
+    if empty and not allow_empty:
         raise RegardError(f"{path}: the file is empty")
+
+
+def read_pieces(path: str | Path) -> Iterator[str]:
+    """A text file like that of `read_lines`, in pieces of some 64 KiB that may end within a line."""
+    with _reading(path) as file:
+        encoding = "utf-16" if file.peek(2)[:2] in _WIDE else "utf-8-sig"
+        decoder, line = codecs.getincrementaldecoder(encoding)(), 1
+        for raw in chain(iter(partial(file.read, 1 << 16), b""), [b""]):
+            try:
+                piece = decoder.decode(raw, final=not raw)
+            except UnicodeError as error:
+                raise RegardError(
+                    f"{path}, near line {line}: not {encoding.removesuffix('-sig').upper()}; convert the file"
+                ) from error
+            line += piece.count("\n")
+            yield piece
 
 
 def read_text(path: str | Path) -> str:
@@ -114,7 +130,7 @@ def digest(path: str | Path) -> str:
     Size and modification time do not tell whether the content changed; hashing takes about a second per gigabyte.
     """
     try:
-        with Path(path).open("rb") as file:
+        with opened(path) as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
         raise unreadable(path, error) from error
@@ -130,18 +146,44 @@ def unwritable(path: str | Path, error: OSError) -> RegardError:
     return RegardError(f"{path}: cannot be written: {_cause(path, error)}")
 
 
-def _raw_lines(path: str | Path) -> Iterator[bytes]:
+@contextmanager
+def _reading(path: str | Path) -> Iterator[io.BufferedReader]:
     try:
-        with Path(path).open("rb") as file:
-            if file.peek(2)[:2] != _GZIP:
-                yield from file
-                return
-            with gzip.GzipFile(fileobj=file, mode="rb") as unpacked:
-                yield from unpacked
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise RegardError(f"{path}: the gzip file is damaged or cut off: {error}") from error
+        with unpacked(path) as file:
+            yield file
     except OSError as error:
         raise unreadable(path, error) from error
+
+
+def _lines(path: str | Path, file: io.BufferedReader) -> Iterator[str]:
+    for number, raw in enumerate(iter(partial(file.readline, LONGEST_LINE + 1), b""), start=1):
+        if len(raw) > LONGEST_LINE:
+            raise _too_long(path, number)
+        if number == 1 and raw.startswith(_BOM):
+            raw = raw[len(_BOM) :]
+        try:
+            yield raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise RegardError(
+                f"{path}, line {number}: byte 0x{raw[error.start]:02x} at column {error.start + 1} is not UTF-8; "
+                "convert the file to UTF-8"
+            ) from error
+
+
+def _wide_lines(path: str | Path, file: io.BufferedReader) -> Iterator[str]:
+    text = io.TextIOWrapper(file, encoding="utf-16", newline="\n")
+    number = 0
+    try:
+        for number, line in enumerate(iter(partial(text.readline, LONGEST_LINE + 1), ""), start=1):
+            if len(line) > LONGEST_LINE:
+                raise _too_long(path, number)
+            yield line
+    except UnicodeError as error:
+        raise RegardError(f"{path}, line {number + 1}: not UTF-16, as its byte order mark says it is") from error
+
+
+def _too_long(path: str | Path, number: int) -> RegardError:
+    return RegardError(f"{path}, line {number}: is longer than {LONGEST_LINE >> 20} MiB; this is no text of lines")
 
 
 def _cause(path: str | Path, error: OSError) -> str:

@@ -3,7 +3,6 @@
 Memory stays small on large corpora: lines are remembered as 64-bit hashes, and the costly checks look at a sample.
 """
 
-import hashlib
 import math
 import statistics
 from array import array
@@ -15,7 +14,7 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.data.corpus import Corpus, Counts, SentencePair
+from regard.data.corpus import Corpus, Counts, SentencePair, text_hash
 
 _SHOWN = 5
 _SAMPLE = 200_000
@@ -72,7 +71,7 @@ def check_lines(train: Corpus, held_out: dict[str, Corpus]) -> Checkup:
     counts = Counts()
     hashes, lines = array("Q"), array("I")
     for line in train.lines(counts):
-        hashes.append(_hash(line.text))
+        hashes.append(text_hash(line.text))
         lines.append(line.line)
     seen, firsts = np.unique(np.array(hashes, np.uint64), return_index=True)
     duplicates = Finding("lines occur once more", "harmless in small numbers; drop them if they are many")
@@ -82,7 +81,7 @@ def check_lines(train: Corpus, held_out: dict[str, Corpus]) -> Checkup:
     for name, corpus in held_out.items():
         leak = Finding(f"lines of {name} stand in the training text", _MEMORY)
         for line in corpus.lines():
-            if _in(_hash(line.text), seen):
+            if _in(text_hash(line.text), seen):
                 leak.add(f"line {line.line} of {name}")
         findings.append(leak)
     found = [finding for finding in findings if finding.count]
@@ -95,18 +94,13 @@ class _Seen:
     def __init__(self, pairs: Iterable[SentencePair]) -> None:
         sources, targets, lines = array("Q"), array("Q"), array("I")
         for pair in pairs:
-            sources.append(_hash(pair.source))
-            targets.append(_hash(pair.target))
+            sources.append(text_hash(pair.source))
+            targets.append(text_hash(pair.target))
             lines.append(pair.line)
         both = np.array(sources, np.uint64) * np.uint64(0x9E3779B97F4A7C15) ^ np.array(targets, np.uint64)
         firsts = np.unique(both, return_index=True)[1]
         self.repeated = np.delete(np.array(lines), firsts)
         self.sources, self.targets = np.unique(np.array(sources)), np.unique(np.array(targets))
-
-
-def _hash(text: str) -> int:
-    folded = " ".join(text.casefold().split())
-    return int.from_bytes(hashlib.blake2b(folded.encode(), digest_size=8).digest(), "little")
 
 
 def _in(value: int, values: NDArray[np.uint64]) -> bool:
@@ -126,8 +120,8 @@ def _leaks(name: str, corpus: Corpus, seen: _Seen) -> list[Finding]:
         "scores on them reward or punish what was learned by heart; take them out of the training text",
     )
     for pair in corpus.pairs():
-        if _in(_hash(pair.source), seen.sources):
-            leak = both if _in(_hash(pair.target), seen.targets) else source
+        if _in(text_hash(pair.source), seen.sources):
+            leak = both if _in(text_hash(pair.target), seen.targets) else source
             leak.add(f"line {pair.line} of {name}")
     return [both, source]
 

@@ -1,34 +1,28 @@
 """Corpora: training text, read and checked line by line; a corpus is never held in memory.
 
-| written as | sides | file |
-|---|---|---|
-| `text` | 1 or 2 | one sentence a line; two parallel files, or one for a language model |
-| `tsv` | 2 | source and target in two columns, split at the tab, nothing quoted |
-| `jsonl` | 1 or 2 | an object a line; `keys` names the fields to read |
-
-Each may be gzip-compressed.
+How rows are read from files is a format, one of `formats/`; which lines count as sentences is decided here.
 """
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass
-from itertools import islice, zip_longest
+from dataclasses import dataclass, field
+from functools import cached_property
+from itertools import islice
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
-import msgspec
-
 from regard.base.errors import ConfigError, RegardError, check_one_of
-from regard.base.files import digest, read_lines
+from regard.base.files import digest
+from regard.data.format import Format, Hints, TextRow
+from regard.data.formats.text import Text
+from regard.data.recognize import recognize
 
-Format = Literal["text", "tsv", "jsonl"]
 Blanks = Literal["skip", "error"]
-_SUFFIXES: dict[str, Format] = {".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
-_SIDES = ("source", "target")
+Leaks = Literal["source", "either"]
 
 
 class SentencePair(NamedTuple):
-    """A sentence and its translation, with the number of their line, from 1."""
+    """A sentence and its translation, with the number of the line where they begin, from 1."""
 
     source: str
     target: str
@@ -51,12 +45,14 @@ class Counts:
     blank: int = 0
     blank_source: int = 0
     blank_target: int = 0
+    held_out: int = 0
 
     def __str__(self) -> str:
         skipped = {
             "blank": self.blank,
             "without a source": self.blank_source,
             "without a target": self.blank_target,
+            "held out": self.held_out,
         }
         notes = ", ".join(f"{count:,} {why}" for why, count in skipped.items() if count)
         return f"{self.kept:,} of {self.read:,} lines" + (f"; skipped: {notes}" if notes else "")
@@ -72,79 +68,85 @@ class Corpus:
     """
 
     files: tuple[Path, ...]
-    format: Format = "text"
-    keys: tuple[str, ...] = _SIDES
+    format: Format = field(default_factory=Text)
     blanks: Blanks = "skip"
+    without: "tuple[Corpus, ...]" = ()
+    """held-out corpora: lines that share a side with one of theirs are left out, so that nothing leaks"""
+    leaks: Leaks = "either"
+    """which shared side leaves a line out: the source, or either"""
 
     def __post_init__(self) -> None:
-        check_one_of("corpus", get_args(Format), format=self.format)
         check_one_of("corpus", get_args(Blanks), blanks=self.blanks)
-        most = 2 if self.format == "text" else 1
-        if not 1 <= len(self.files) <= most:
-            raise ConfigError(f"corpus.files: {self.format} takes at most {most} files, not {len(self.files)}")
-        if not 1 <= len(self.keys) <= 2:
-            raise ConfigError(f"corpus.keys: one or two names are wanted, not {len(self.keys)}")
+        if not 1 <= len(self.files) <= self.format.most:
+            kind = type(self.format).__name__.lower()
+            raise ConfigError(f"corpus.files: {kind} takes at most {self.format.most} files, not {len(self.files)}")
 
     @property
     def sides(self) -> int:
         """Two for translation, one for a language model."""
-        return {"text": len(self.files), "tsv": 2, "jsonl": len(self.keys)}[self.format]
+        return self.format.sides(self.files)
 
     def pairs(self, counts: Counts | None = None) -> Iterator[SentencePair]:
         """The pairs in order; `counts` is filled in on the way."""
         if self.sides != 2:
             raise ConfigError(f"{self.files[0]}: pairs need a source and a target, but this corpus has one side")
-        for number, (source, target) in self._checked(counts or Counts()):
-            yield SentencePair(source, target, number)
+        for row in self._checked(counts or Counts()):
+            yield SentencePair(row.texts[0], row.texts[1], row.line)
 
     def lines(self, counts: Counts | None = None) -> Iterator[Line]:
         """The lines of a one-sided corpus in order; `counts` is filled in on the way."""
         if self.sides != 1:
             raise ConfigError(f"{self.files[0]}: this corpus has two sides; read its pairs, or give one side alone")
-        for number, (text,) in self._checked(counts or Counts()):
-            yield Line(text, number)
+        for row in self._checked(counts or Counts()):
+            yield Line(row.texts[0], row.line)
 
     def rows(self, counts: Counts | None = None) -> Iterator[tuple[str, ...]]:
         """The texts of each line, one or two of them, without their number."""
-        return (texts for _, texts in self._checked(counts or Counts()))
+        return (row.texts for row in self.numbered(counts))
+
+    def numbered(self, counts: Counts | None = None) -> Iterator[TextRow]:
+        """The texts of each line with its number."""
+        return self._checked(counts or Counts())
 
     def fingerprint(self) -> str:
         """A hash of the files' content and of how they are read."""
-        how = [self.format, *self.keys, self.blanks, *(digest(file) for file in self.files)]
+        how = [*self.format.key(), self.blanks, *(digest(file) for file in self.files)]
+        how += [self.leaks] * bool(self.without) + [corpus.fingerprint() for corpus in self.without]
         return hashlib.sha256("\n".join(how).encode()).hexdigest()
 
-    def _checked(self, counts: Counts) -> Iterator[tuple[int, tuple[str, ...]]]:
-        for number, texts in enumerate(self._read(), start=1):
+    @cached_property
+    def _hidden(self) -> tuple[frozenset[int], ...]:
+        """The hashes of all held-out texts, by side."""
+        sides: list[set[int]] = [set() for _ in range(self.sides)]
+        for corpus in self.without:
+            for row in corpus.rows():
+                for side, text in zip(sides, row, strict=True):
+                    side.add(text_hash(text))
+        return tuple(map(frozenset, sides))
+
+    def _checked(self, counts: Counts) -> Iterator[TextRow]:
+        for row in self.format.rows(self.files):
             counts.read += 1
-            missing = [at for at, text in enumerate(texts) if not text or text.isspace()]
+            missing = [at for at, text in enumerate(row.texts) if not text or text.isspace()]
             if not missing:
+                if self.without and self._is_held_out(row):
+                    counts.held_out += 1
+                    continue
                 counts.kept += 1
-                yield number, texts
+                yield row
                 continue
             if self.blanks == "error":
-                raise RegardError(f"{self._place(number, missing[0])}: the line is blank")
-            if len(missing) == len(texts):
+                raise RegardError(f"{self.format.place(self.files, row.line, missing[0])}: the line is blank")
+            if len(missing) == len(row.texts):
                 counts.blank += 1
             elif missing[0] == 0:
                 counts.blank_source += 1
             else:
                 counts.blank_target += 1
 
-    def _place(self, number: int, side: int) -> str:
-        if self.format == "text":
-            return f"{self.files[side]}, line {number}"
-        return f"{self.files[0]}, line {number}, {self.keys[side] if self.format == 'jsonl' else _SIDES[side]}"
-
-    def _read(self) -> Iterator[tuple[str, ...]]:
-        match self.format:
-            case "tsv":
-                return _read_tsv(self.files[0])
-            case "jsonl":
-                return _read_jsonl(self.files[0], self.keys)
-            case _ if len(self.files) == 1:
-                return ((line,) for line in read_lines(self.files[0]))
-            case _:
-                return _read_parallel(*self.files)
+    def _is_held_out(self, row: TextRow) -> bool:
+        looked_at = row.texts if self.leaks == "either" else row.texts[:1]
+        return any(text_hash(text) in hidden for text, hidden in zip(looked_at, self._hidden, strict=False))
 
 
 def open_corpus(
@@ -152,14 +154,18 @@ def open_corpus(
     target: str | Path | None = None,
     *,
     format: Format | None = None,  # noqa: A002 - the word a reader looks for
-    keys: tuple[str, ...] = _SIDES,
+    hints: Hints | None = None,
     blanks: Blanks = "skip",
 ) -> Corpus:
-    """The corpus in one or two files; without `format`, a lone file's ending (`.tsv`, `.jsonl`) tells it."""
+    """The corpus in one or two files; without `format`, the content and the names of the files tell it."""
     files = (Path(source),) if target is None else (Path(source), Path(target))
-    ending = files[0].with_suffix("").suffix if files[0].suffix == ".gz" else files[0].suffix
-    guessed = _SUFFIXES.get(ending, "text") if target is None else "text"
-    return Corpus(files=files, format=format or guessed, keys=keys, blanks=blanks)
+    return Corpus(files=files, format=format or recognize(files, hints).format, blanks=blanks)
+
+
+def text_hash(text: str) -> int:
+    """64 bits that are equal for texts that differ only in case and white space."""
+    folded = " ".join(text.casefold().split())
+    return int.from_bytes(hashlib.blake2b(folded.encode(), digest_size=8).digest(), "little")
 
 
 @dataclass(frozen=True)
@@ -174,41 +180,3 @@ class Texts:
         for row in islice(self.corpus.rows(), self.limit):
             for side in self.sides:
                 yield row[side]
-
-
-def _read_parallel(source: Path, target: Path) -> Iterator[tuple[str, ...]]:
-    lines = zip_longest(read_lines(source), read_lines(target))
-    for read, (left, right) in enumerate(lines):
-        if left is None or right is None:
-            longer = read + 1 + sum(1 for _ in lines)
-            counts = (read, longer) if left is None else (longer, read)
-            raise RegardError(
-                f"{source} has {counts[0]:,} lines but {target} has {counts[1]:,}; line n of one must translate line n "
-                "of the other"
-            )
-        yield left, right
-
-
-def _read_tsv(path: Path) -> Iterator[tuple[str, ...]]:
-    for number, line in enumerate(read_lines(path), start=1):
-        columns = line.split("\t")
-        if len(columns) != 2 and line.strip():
-            raise RegardError(f"{path}, line {number}: two columns are wanted, but there are {len(columns)}")
-        yield (columns[0], columns[1]) if len(columns) == 2 else ("", "")
-
-
-def _read_jsonl(path: Path, keys: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    decoder = msgspec.json.Decoder(dict)
-    for number, line in enumerate(read_lines(path), start=1):
-        if not line.strip():
-            yield ("",) * len(keys)
-            continue
-        try:
-            record = decoder.decode(line)
-        except msgspec.DecodeError as error:
-            raise RegardError(f"{path}, line {number}: not a JSON object: {error}") from error
-        for key in keys:
-            if not isinstance(record.get(key), str):
-                found = f"is {type(record[key]).__name__}" if key in record else f"is missing from {sorted(record)}"
-                raise RegardError(f"{path}, line {number}: '{key}' must be a text, but {found}")
-        yield tuple(record[key] for key in keys)

@@ -85,7 +85,7 @@ def token_links(
     for pair in corpus.pairs(counts):
         for number, line in lines:
             seen = number
-            if number == pair.line:
+            if number == counts.read:  # the pair's place among the rows; its line may be another, below a header
                 yield _linked(line, pair, subwords, unit, f"{links}, line {number}")
                 break
     seen += sum(1 for _ in lines)

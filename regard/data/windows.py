@@ -63,7 +63,7 @@ class TextWindow:
 
 
 @runtime_checkable
-class Text(Protocol):
+class Tokenized(Protocol):
     """A long row of ids that is read in slices: an array, or `store.sides[0].flat` on disk."""
 
     def __len__(self) -> int: ...
@@ -74,7 +74,7 @@ class Text(Protocol):
 class Streams:
     """The windows of a text, read on demand."""
 
-    def __init__(self, text: Text, settings: StreamSettings) -> None:
+    def __init__(self, text: Tokenized, settings: StreamSettings) -> None:
         if not len(text):
             raise RegardError("streams: there is no text")
         self.settings = settings

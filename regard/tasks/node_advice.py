@@ -8,8 +8,8 @@ import torch
 
 from regard.base.errors import RegardError
 from regard.data.graph_files import GraphFile
-from regard.tasks.advice import relative_paths
 from regard.tasks.task import Advice, Wishes
+from regard.tasks.text_files import relative_paths
 
 _TEMPLATE = """\
 # Settings of a run, for regard train {out}. Settings that are not listed have defaults.

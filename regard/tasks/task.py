@@ -14,8 +14,10 @@ from typing import Any, ClassVar
 import torch
 
 from regard.base.catalog import Catalog
-from regard.base.errors import ConfigError, UsageError
+from regard.base.errors import ConfigError, RegardError, UsageError
+from regard.base.files import read_text, unwritable, write_text
 from regard.data.checkup import Checkup
+from regard.data.format import Hints
 from regard.data.item import Batches, Item
 from regard.decoding.strategy import Strategy
 from regard.metrics.quality import QualityScore
@@ -27,7 +29,18 @@ from regard.training.loss import Loss
 from regard.training.validation import mean_losses
 
 TASKS = Catalog(
-    "regard.tasks", besides=("advice", "node_advice", "run", "start", "task", "text_advice", "text_kinds", "texts")
+    "regard.tasks",
+    besides=(
+        "advice",
+        "node_advice",
+        "run",
+        "start",
+        "task",
+        "text_advice",
+        "text_files",
+        "text_kinds",
+        "texts",
+    ),
 )
 
 Say = Callable[[str], None]
@@ -56,6 +69,22 @@ class Advice:
 
     text: str
     reasons: tuple[str, ...]
+    files: Mapping[Path, str] = field(default_factory=dict)
+    """further files that the settings name and that are still to be written, such as a dev set that is held out"""
+
+    def write(self, force: bool = False) -> None:
+        """Write the further files; one that is there with other content is refused, unless by force."""
+        for path, text in self.files.items():
+            if path.exists() and not force and read_text(path) != text:
+                raise UsageError(
+                    f"{path}: is there already with other lines; --force writes over it, --name names others"
+                )
+        for path, text in self.files.items():
+            try:
+                path.parent.mkdir(exist_ok=True)
+            except OSError as error:
+                raise unwritable(path.parent, error) from error
+            write_text(path, text)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +92,13 @@ class Wishes:
     """The options of `regard init` besides the training files; the task chooses those that are None."""
 
     dev: tuple[Path, ...] = ()
+    test: tuple[Path, ...] = ()
+    hints: Hints = field(default_factory=Hints)
+    """how the files are read, as far as it is said"""
+    format: str | None = None
+    """the name of their format"""
+    hold_out: int | None = None
+    """the lines of each set that is held out where none is given; 0: none"""
     name: str | None = None
     model: str | None = None
     preset: str | None = None
@@ -194,8 +230,18 @@ class Task(ABC):
 
 def advice_for(files: Sequence[Path], wishes: Wishes) -> Advice:
     """The recommended settings of the one task that the files are data for; every task is asked."""
-    asked = {name: TASKS.get(name).advise(files, wishes) for name in TASKS.names}  # type: ignore[attr-defined]
-    found = {name: advice for name, advice in asked.items() if advice is not None}
+    found: dict[str, Advice] = {}
+    refused: list[RegardError] = []
+    for name in TASKS.names:
+        try:
+            advice = TASKS.get(name).advise(files, wishes)  # type: ignore[attr-defined]
+        except RegardError as error:  # another task may be able to read the files
+            refused.append(error)
+            continue
+        if advice is not None:
+            found[name] = advice
+    if refused and not found:
+        raise refused[0]
     if len(found) != 1:
         listed = ", ".join(found or TASKS.names)
         raise UsageError(f"init: the files do not tell what they are for; tasks are: {listed}")

@@ -5,15 +5,18 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 import torch
 from jaxtyping import Int64
 from torch import Tensor
 
+from regard.base.config import from_dict
 from regard.base.errors import ConfigError, RegardError, UsageError
 from regard.base.files import read_text, write_text
-from regard.data.corpus import Blanks, Corpus, Format, Texts, open_corpus
+from regard.data.corpus import Blanks, Corpus, Texts, open_corpus
+from regard.data.format import TEXT_FORMATS, Doubt, Format, Hints
+from regard.data.recognize import format_by_name, kind_by_name, recognize
 from regard.data.store import Store
 from regard.data.subwords.formats import load_subwords
 from regard.data.subwords.learn import SubwordSettings, learn_subwords, train_pair
@@ -39,23 +42,50 @@ class DataSettings:
     dev: tuple[Path, ...] | None = None
     """the validation set, which is not trained on: its scores decide early stopping and the best checkpoint; none: no
     validation"""
+    test: tuple[Path, ...] | None = None
+    """a test set, on which the trained model is to be evaluated; it is not trained on"""
+    leaks: Literal["keep", "source", "either"] = "keep"
+    """which training lines are left out: none, those that share their source with dev or test, or either side"""
     source: str | None = None
     """the code of the source language, such as en; the server and BLEU's tokenizer go by it"""
     target: str | None = None
     """the code of the target language, such as de"""
-    format: Format | None = None
-    """the format of the files; by default told by the suffix"""
-    keys: tuple[str, ...] = ("source", "target")
-    """the names of the sides in JSON lines"""
+    format: Annotated[Any, TEXT_FORMATS] = None
+    """how a file that holds both sides is read; by default told by its suffix and content"""
+
+    @classmethod
+    def migrate(cls, table: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Older files have the keys of JSON lines beside the format instead of in it."""
+        if "keys" not in table:
+            return table
+        rest = {name: value for name, value in table.items() if name != "keys"}
+        lone = rest.get("train", ())[:1]
+        if rest.get("format") == "jsonl" or (
+            not rest.get("format") and lone and kind_by_name(Path(lone[0])) == "jsonl"
+        ):
+            rest["format"] = {"name": "jsonl", "keys": table["keys"]}
+        return rest
 
     def corpus(self, files: tuple[Path, ...], folder: Path, blanks: Blanks) -> Corpus:
         """The corpus in these files; relative names start at `folder`."""
         if not 1 <= len(files) <= 2:
             raise ConfigError(f"data: one or two files make a corpus, but {len(files)} are given")
-        places = [folder / file for file in files]
-        target = places[1] if len(places) == 2 else None
-        corpus = open_corpus(places[0], target, format=self.format, keys=self.keys, blanks=blanks)
+        places = tuple(folder / file for file in files)
+        corpus = Corpus(files=places, format=self._format(places, files), blanks=blanks)
         return corpus if corpus.sides == 2 else replace(corpus, blanks="skip")  # running text has blank lines
+
+    def _format(self, places: tuple[Path, ...], files: tuple[Path, ...]) -> Format:
+        """The format that is set, for files like those of the training set; else what names and content tell."""
+        if self.format is not None and len(files) == len(self.train) and _alike(files, self.train):
+            chosen: Format = self.format
+            return chosen
+        found = format_by_name(places)
+        if found is not None:
+            return found
+        try:
+            return recognize(places, Hints(source=self.source, target=self.target)).format
+        except Doubt as error:
+            raise ConfigError(f"data.format: {error.problem}; set it in [data.format], as regard init does") from error
 
     def training(self, folder: Path, sides: int) -> Corpus:
         """The training text, which must have this many sides."""
@@ -66,7 +96,9 @@ class DataSettings:
                 f"data.train: has {_counted(corpus.sides)}, but this task learns from {_counted(sides)}; "
                 f'task = "{task}" would fit it'
             )
-        return corpus
+        if self.leaks == "keep":
+            return corpus
+        return replace(corpus, without=tuple(self.held_out(folder, (), sides).values()), leaks=self.leaks)
 
     def held_out(self, folder: Path, test: Sequence[Path], sides: int) -> dict[str, Corpus]:
         """The dev and test sets, if any; they must have as many sides as the training text."""
@@ -75,6 +107,8 @@ class DataSettings:
             found["dev"] = self.corpus(self.dev, folder, "error")
         if test:
             found["test"] = open_corpus(*test, blanks="error" if sides == 2 else "skip")
+        elif self.test is not None:
+            found["test"] = self.corpus(self.test, folder, "error")
         for name, corpus in found.items():
             if corpus.sides != sides:
                 raise UsageError(f"{name}: must have as many sides as the training text, {sides}, not {corpus.sides}")
@@ -89,11 +123,12 @@ def sides_of(data: Mapping[str, Any]) -> int:
     if len(files) != 1:
         return len(files)
     try:
-        return open_corpus(
-            files[0], format=data.get("format"), keys=tuple(data.get("keys", ("source", "target")))
-        ).sides
-    except (RegardError, TypeError):
+        settings = from_dict({name: value for name, value in data.items() if name != "dev"}, DataSettings)
+    except RegardError:
         return 0
+    if settings.format is not None:
+        return int(settings.format.sides(settings.train))
+    return 1 if kind_by_name(settings.train[0]) is None else 2
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -249,6 +284,10 @@ def one_vocabulary(artifacts: Sequence[Artifact]) -> Artifact:
                 "models of an ensemble must share their vocabularies"
             )
     return first
+
+
+def _alike(files: Sequence[Path], others: Sequence[Path]) -> bool:
+    return [kind_by_name(file) for file in files] == [kind_by_name(file) for file in others]
 
 
 def _counted(sides: int) -> str:

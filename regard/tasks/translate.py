@@ -18,6 +18,7 @@ from regard.base.errors import ConfigError, RegardError
 from regard.base.files import digest, write_text
 from regard.data.checkup import Checkup, check_corpus
 from regard.data.corpus import Corpus, SentencePair, open_corpus
+from regard.data.languages import language_of
 from regard.data.link_store import LinkStore, build_links
 from regard.data.loader import Loader
 from regard.data.pairs import Batch, collate
@@ -41,7 +42,7 @@ from regard.models.model import Design
 from regard.models.writer import Transducer
 from regard.runs.artifact import Artifact, load_artifact
 from regard.runs.folder import RunFolder
-from regard.tasks.advice import advise_text, language_of
+from regard.tasks.advice import advise_text
 from regard.tasks.task import Advice, Evaluation, Say, Task, Wishes
 from regard.tasks.texts import (
     DataSettings,

@@ -139,3 +139,33 @@ def test_reading_whole_files(tmp_path: Path) -> None:
         files.read_bytes(tmp_path / "gone")
     with pytest.raises(RegardError, match="there is no such file"):
         files.digest(tmp_path / "gone")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-16-le"])
+def test_utf16_is_told_by_its_byte_order_mark(encoding: str, tmp_path: Path) -> None:
+    text = "één\r\n日本\u2028語\n\U0001f600\n"
+    mark = "" if encoding == "utf-16" else "\ufeff"
+    (tmp_path / "a").write_bytes((mark + text).encode(encoding))
+    assert list(files.read_lines(tmp_path / "a")) == ["één", "日本\u2028語", "\U0001f600"]
+    assert "".join(files.read_pieces(tmp_path / "a")) == text
+    (tmp_path / "a").write_bytes((mark + text).encode(encoding)[:-3])
+    with pytest.raises(RegardError, match=r"line 3: not UTF-16, as its byte order mark says"):
+        list(files.read_lines(tmp_path / "a"))
+
+
+def test_a_line_without_end_is_refused_before_it_fills_the_memory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(files, "LONGEST_LINE", 1 << 20)
+    (tmp_path / "a.gz").write_bytes(gzip.compress(b"x\n" + bytes(3 << 20)))
+    with pytest.raises(RegardError, match=r"a\.gz, line 2: is longer than 1 MiB"):
+        list(files.read_lines(tmp_path / "a.gz"))
+
+
+def test_pieces_are_the_text(tmp_path: Path) -> None:
+    text = "ä\n" * 70_000
+    (tmp_path / "a").write_bytes(b"\xef\xbb\xbf" + text.encode())
+    assert "".join(files.read_pieces(tmp_path / "a")) == text
+    (tmp_path / "a").write_bytes(b"a\n\xff\n")
+    with pytest.raises(RegardError, match="near line 1: not UTF-8"):
+        list(files.read_pieces(tmp_path / "a"))

@@ -1,6 +1,7 @@
 """Every fault in a corpus is found while it is read, and says where it is."""
 
 import gzip
+import hashlib
 import json
 from pathlib import Path
 
@@ -9,7 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from regard.base.errors import ConfigError, RegardError
-from regard.data.corpus import Corpus, Counts, Line, SentencePair, Texts, open_corpus
+from regard.data.corpus import Corpus, Counts, Line, SentencePair, Texts, open_corpus, text_hash
+from regard.data.formats.jsonl import Jsonl
+from regard.data.formats.tsv import Tsv
 
 
 def put(path: Path, text: str, packed: bool = False) -> Path:
@@ -30,7 +33,7 @@ def test_every_format_gives_the_same_pairs(packed: bool, tmp_path: Path) -> None
     lines = [json.dumps({"en": a, "de": b, "more": 1}, ensure_ascii=False) for a, b in rows]
     jsonl = put(tmp_path / f"p.jsonl{end}", "\n".join(lines), packed)
     expected = [SentencePair("a b", "x", 1), SentencePair("c\u2028", "y z", 2)]
-    for corpus in (open_corpus(one, two), open_corpus(tsv), open_corpus(jsonl, keys=("en", "de"))):
+    for corpus in (open_corpus(one, two), open_corpus(tsv), open_corpus(jsonl, format=Jsonl(keys=("en", "de")))):
         assert list(corpus.pairs()) == expected
 
 
@@ -38,12 +41,12 @@ def test_one_side_alone(tmp_path: Path) -> None:
     text = open_corpus(put(tmp_path / "a.txt", "one\n\ntwo\n"))
     assert list(text.lines(counts := Counts())) == [Line("one", 1), Line("two", 3)]
     assert str(counts) == "2 of 3 lines; skipped: 1 blank"
-    records = open_corpus(put(tmp_path / "a.jsonl", '{"text": "one"}\n'), keys=("text",))
+    records = open_corpus(put(tmp_path / "a.jsonl", '{"text": "one"}\n'))
     assert list(records.lines()) == [Line("one", 1)]
     with pytest.raises(ConfigError, match="this corpus has one side"):
         list(text.pairs())
     with pytest.raises(ConfigError, match="this corpus has two sides"):
-        list(open_corpus(tmp_path / "a.tsv").lines())
+        list(open_corpus(tmp_path / "a.tsv", format=Tsv()).lines())
 
 
 @pytest.mark.parametrize(("source", "target", "counts"), [("a\nb\nc\n", "x\n", "3.*1"), ("a", "x\ny", "1.*2")])
@@ -71,8 +74,8 @@ def test_blank_sides_can_be_an_error(tmp_path: Path) -> None:
 
 FAULTS = {
     "p.tsv": {
-        "a\tb\na": "line 2: two columns are wanted, but there are 1",
-        "a\tb\tc": "line 1: two columns are wanted, but there are 3",
+        "a\tb\na": "line 2: has 1 column, but line 1 has 2",
+        "a\tb\tc": "3 columns do not tell which are source and target",
     },
     "p.jsonl": {
         '{"source": "a", "target": "b"}\n{"source": ': "line 2: not a JSON object",
@@ -102,10 +105,8 @@ def test_reading_stays_within_a_line(tmp_path: Path) -> None:
 
 
 def test_wrong_settings_are_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="at most 1 files, not 2"):
-        Corpus(files=(tmp_path, tmp_path), format="tsv")
-    with pytest.raises(ConfigError, match="one or two names"):
-        Corpus(files=(tmp_path,), format="jsonl", keys=("a", "b", "c"))
+    with pytest.raises(ConfigError, match="tsv takes at most 1 files, not 2"):
+        Corpus(files=(tmp_path, tmp_path), format=Tsv())
 
 
 def test_the_fingerprint_follows_content_and_reading(tmp_path: Path) -> None:
@@ -115,6 +116,38 @@ def test_the_fingerprint_follows_content_and_reading(tmp_path: Path) -> None:
     assert parallel(tmp_path, "a\n", "x\n", blanks="error").fingerprint() != before
     assert parallel(tmp_path, "x\n", "a\n").fingerprint() != before
     assert parallel(tmp_path, "a\n", "y\n").fingerprint() != before
+
+
+def test_fingerprints_of_older_runs_are_kept(tmp_path: Path) -> None:
+    text = parallel(tmp_path, "a\n", "x\n")
+    tsv = open_corpus(put(tmp_path / "a.tsv", "a\tb\n"))
+    records = open_corpus(put(tmp_path / "a.jsonl", '{"en": "a", "de": "b"}\n'))
+    for name, words, corpus in (
+        ("text", ("source", "target"), text),
+        ("tsv", ("source", "target"), tsv),
+        ("jsonl", ("en", "de"), records),
+    ):
+        digests = [hashlib.sha256(file.read_bytes()).hexdigest() for file in corpus.files]
+        expected = hashlib.sha256("\n".join([name, *words, "skip", *digests]).encode()).hexdigest()
+        assert corpus.fingerprint() == expected
+
+
+def test_what_is_held_out_is_left_out_of_training(tmp_path: Path) -> None:
+    put(tmp_path / "dev.tsv", "B  b\tY\n")
+    dev = open_corpus(tmp_path / "dev.tsv")
+    train = open_corpus(put(tmp_path / "train.tsv", "a\tx\nb B\tz\nc\ty\nd\tw\n"))
+    counts = Counts()
+    kept = Corpus(files=train.files, format=train.format, without=(dev,))
+    assert [pair.line for pair in kept.pairs(counts)] == [1, 4]
+    assert str(counts) == "2 of 4 lines; skipped: 2 held out"
+    sources = Corpus(files=train.files, format=train.format, without=(dev,), leaks="source")
+    assert [pair.line for pair in sources.pairs()] == [1, 3, 4]
+    assert len({train.fingerprint(), kept.fingerprint(), sources.fingerprint()}) == 3
+
+
+def test_hashes_ignore_case_and_white_space() -> None:
+    assert text_hash(" A\u00a0b ") == text_hash("a B")
+    assert text_hash("ab") != text_hash("a b")
 
 
 def test_texts_can_be_read_again(tmp_path: Path) -> None:

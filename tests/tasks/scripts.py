@@ -43,7 +43,9 @@ def sentences(source: str, target: str, count: int, words: int = 6, endings: int
     """Pairs of sentences of about so many words."""
     languages, chance = (Language(source), Language(target, endings=endings)), random.Random(1)
     lengths = [max(1, words + chance.randint(-2, 2)) for _ in range(count)]
-    return [(languages[0].sentence(length), languages[1].sentence(length)) for length in lengths]
+    made = [(languages[0].sentence(length), languages[1].sentence(length)) for length in lengths]
+    # One language on both sides draws the same words: the target then has them in another order.
+    return [(one, other if one != other else " ".join(reversed(other.split()))) for one, other in made]
 
 
 def lines(pairs: Iterable[tuple[str, str]]) -> list[str]:

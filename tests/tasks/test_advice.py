@@ -50,7 +50,7 @@ def test_a_wish_keeps_the_rest(tmp_path: Path, model: str) -> None:
 
 
 def test_without_a_dev_set_the_loss_decides(tmp_path: Path) -> None:
-    assert advised(tmp_path, sentences("latin", "latin", 50), dev=0)["training"]["metric"] == "loss"
+    assert advised(tmp_path, sentences("latin", "latin", 50), dev=0, hold_out=0)["training"]["metric"] == "loss"
 
 
 def test_a_dev_set_of_another_number_of_sides_is_refused(tmp_path: Path) -> None:

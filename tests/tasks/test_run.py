@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from regard.base.errors import ConfigError
+from regard.data.formats.tsv import Tsv
 from regard.decoding.strategies.beam import Beam
 from regard.models.transformer import Transformer
 from regard.tasks.run import read_run, run_of, with_preset
@@ -92,7 +93,7 @@ def test_a_file_that_is_not_toml_is_named(tmp_path: Path) -> None:
 def test_files_are_looked_for_in_the_data_folder(tmp_path: Path) -> None:
     data = read_run(written(tmp_path)).task.data
     assert data.corpus(data.train, Path("there"), "skip").files == (Path("there/train.en"), Path("there/train.de"))
-    assert data.corpus((Path("/a.tsv"),), Path("there"), "error").format == "tsv"
+    assert data.corpus((Path("/a.tsv"),), Path("there"), "error").format == Tsv()
     with pytest.raises(ConfigError, match="one or two files make a corpus, but 3 are given"):
         data.corpus((Path("a"), Path("b"), Path("c")), tmp_path, "skip")
 
@@ -100,6 +101,7 @@ def test_files_are_looked_for_in_the_data_folder(tmp_path: Path) -> None:
 def test_pairs_keep_their_places_and_running_text_may_have_blank_lines(tmp_path: Path) -> None:
     data = read_run(written(tmp_path)).task.data
     assert data.corpus(data.train, tmp_path, "error").blanks == "error"
+    (tmp_path / "a.txt").write_text("one\n", encoding="utf-8")
     assert data.corpus((Path("a.txt"),), tmp_path, "error").blanks == "skip"
 
 

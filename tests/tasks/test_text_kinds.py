@@ -7,6 +7,7 @@ import pytest
 
 from regard.data.corpus import open_corpus
 from regard.data.dates import DateSettings, written_dates
+from regard.data.formats.tsv import Tsv
 from regard.data.statistics import statistics_of
 from regard.tasks.text_kinds import kind_of
 from tests.apps import toy
@@ -14,7 +15,7 @@ from tests.tasks.scripts import LETTERS, Language, lines, sentences
 
 
 def kind(folder: Path, pairs: list[tuple[str, str]]) -> tuple[str, str]:
-    return kind_of(statistics_of(open_corpus(toy.write(folder / "a.tsv", lines(pairs)))))
+    return kind_of(statistics_of(open_corpus(toy.write(folder / "a.tsv", lines(pairs)), format=Tsv())))
 
 
 @pytest.mark.parametrize("count", [50, 500, 5_000])

@@ -1,8 +1,10 @@
 """regard init: look at the data and write the settings of a run."""
 
+import sys
 import tomllib
+from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -15,13 +17,40 @@ app = typer.Typer(add_completion=False)
     cls=FileGroups,
     epilog=examples(
         "regard init train.en train.de --dev dev.en dev.de",
-        "regard init pairs.tsv --dev dev.tsv --model seq2seq --preset luong",
+        "regard init pairs.xlsx                               a spreadsheet; dev and test sets are split off",
+        "regard init pairs.csv --columns English,German       or by their numbers: --columns 2,3",
+        "regard init memory.tmx --source en --target de",
+        "regard init corpus/                                  a folder with train.en, train.de, dev.en …",
         "regard init text.txt --dev dev.txt                   one side of text: a language model",
     ),
 )
 def init(
-    files: Annotated[list[Path], typer.Argument(help="Source and target, or one file: .tsv, .jsonl, plain text; .gz.")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Source and target, or one file with both: tab-separated, CSV, JSON, TMX, XLSX; .gz, .bz2, .xz, .zst; "
+            "a folder or .zip; one plain text for a language model."
+        ),
+    ],
     dev: Annotated[list[Path], typer.Option("--dev", help="The validation set: text that is not trained on.")] = [],  # noqa: B006
+    test: Annotated[list[Path], typer.Option("--test", help="A test set, to evaluate on after training.")] = [],  # noqa: B006
+    hold_out: Annotated[
+        int | None,
+        typer.Option(min=0, help="Without --dev: lines to hold out for dev, and as many for test; 0: none."),
+    ] = None,
+    columns: Annotated[
+        str | None, typer.Option(help="Source and target columns by number or name, or keys: 1,2 or en,de.")
+    ] = None,
+    source: Annotated[str | None, typer.Option(help="The source language by its code, such as en.")] = None,
+    target: Annotated[str | None, typer.Option(help="The target language.")] = None,
+    header: Annotated[
+        bool | None, typer.Option("--header/--no-header", help="Whether the first row of a table holds names.")
+    ] = None,
+    sheet: Annotated[str | None, typer.Option(help="The sheet of a spreadsheet.")] = None,
+    delimiter: Annotated[str | None, typer.Option(help="What parts the columns of CSV, such as ';' or tab.")] = None,
+    format: Annotated[  # noqa: A002 - the option's name
+        str | None, typer.Option(help="text, tsv, csv, jsonl, json, tmx or xlsx; by default recognized.")
+    ] = None,
     name: Annotated[str | None, typer.Option(help="Name of the run; by default from the languages.")] = None,
     model: Annotated[
         str | None, typer.Option(help="transformer, seq2seq, gpt, rnn_lm; by default by the data.")
@@ -31,19 +60,87 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
     """Choose settings that suit the given files, and write them to run.toml."""
-    from regard.base.errors import UsageError
+    from regard.base.errors import RegardError, UsageError
     from regard.base.files import write_text
+    from regard.data.format import TEXT_FORMATS, Hints
     from regard.tasks.run import run_of
-    from regard.tasks.task import Wishes, advice_for
+    from regard.tasks.task import Wishes
 
     if len(files) > 2:
         raise UsageError(f"init: give source and target, or one file, but not {len(files)} (--dev comes after them)")
     if out.exists() and not force:
         raise UsageError(f"{out}: is there already; --force writes over it, --out names another file")
-    wishes = Wishes(dev=tuple(dev), name=name, model=model, preset=preset, out=out)
-    advice = advice_for(files, wishes)
-    run_of(tomllib.loads(advice.text), "run")  # checks the settings before the file is written
+    if format is not None:
+        TEXT_FORMATS.get(format, "--format")
+    hints = Hints(
+        columns=_columns(columns),
+        header=header,
+        delimiter="\t" if delimiter in ("tab", "\\t") else delimiter,
+        sheet=sheet,
+        source=source,
+        target=target,
+    )
+    wishes = Wishes(
+        dev=tuple(dev),
+        test=tuple(test),
+        hints=hints,
+        format=format,
+        hold_out=hold_out,
+        name=name,
+        model=model,
+        preset=preset,
+        out=out,
+    )
+    advice = _advised(files, wishes)
+    run_of(tomllib.loads(advice.text), "run")  # checks the settings before anything is written
+    if not out.parent.is_dir():
+        raise RegardError(f"{out}: cannot be written: there is no folder {out.parent}")
+    advice.write(force)
     write_text(out, advice.text)
     for reason in advice.reasons:
         typer.echo(reason)
     typer.echo(f"wrote {out}; next: regard doctor {out}, then regard train {out}")
+
+
+def _advised(files: list[Path], wishes: Any) -> Any:
+    """The advice for these files; in a terminal, what is in doubt is asked."""
+    from regard.data.format import Doubt
+    from regard.tasks.task import advice_for
+
+    while True:
+        try:
+            return advice_for(files, wishes)
+        except Doubt as doubt:
+            wishes = _asked(doubt, wishes)
+
+
+def _asked(doubt: Any, wishes: Any) -> Any:
+    """The wishes with the answer to what is in doubt; without a terminal the doubt is an error."""
+    if not _is_terminal():
+        raise doubt
+    typer.echo(f"{doubt.problem}", err=True)
+    answer = typer.prompt(f"{doubt.flag} ({doubt.example})", err=True).strip()
+    match doubt.flag:
+        case "--columns":
+            return replace(wishes, hints=replace(wishes.hints, columns=_columns(answer)))
+        case "--header":
+            return replace(wishes, hints=replace(wishes.hints, header=answer.lstrip("-").lower()[:1] in ("h", "y")))
+        case "--source":
+            source, _, target = answer.replace("--target", " ").strip().partition(" ")
+            return replace(wishes, hints=replace(wishes.hints, source=source, target=target.strip() or None))
+        case "--format":
+            return replace(wishes, format=answer.split()[-1])
+        case flag:
+            return replace(wishes, hints=replace(wishes.hints, **{flag.lstrip("-"): answer.strip("'\"")}))
+
+
+def _is_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _columns(text: str | None) -> tuple[int | str, ...] | None:
+    """`1,3` or `English,German` as columns."""
+    if text is None:
+        return None
+    parts = [part.strip() for part in text.split(",")]
+    return tuple(int(part) if part.isdecimal() else part for part in parts if part)

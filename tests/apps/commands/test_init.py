@@ -5,8 +5,9 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
-from regard.tasks.advice import language_of
+from regard.apps.commands import init
 from regard.tasks.run import read_run
 from tests.apps import toy
 from tests.apps.running import Run
@@ -14,10 +15,10 @@ from tests.apps.running import Run
 
 def test_the_settings_are_complete_and_their_reasons_are_said(texts: Path, run: Run) -> None:
     lines = run("init", "train.en", "train.de", "--dev", "dev.en", "dev.de").lines
-    assert lines[0] == "200 lines, 4.5 words each"
+    assert lines[:2] == ["read as: plain text, one sentence a line", "200 lines, 4.5 words each"]
     assert lines[-1] == "wrote run.toml; next: regard doctor run.toml, then regard train run.toml"
     text = Path("run.toml").read_text(encoding="utf-8")
-    assert all(f"# {reason}" in text for reason in lines[1:-1])
+    assert all(f"# {reason}" in text for reason in lines[:-1])
     settings = read_run("run.toml")
     assert settings.name == "en-de"
     assert (settings.task.data.source, settings.task.data.target) == ("en", "de")
@@ -31,7 +32,7 @@ def test_sentences_are_for_a_transformer_with_one_vocabulary(texts: Path, run: R
     toy.write_pairs(
         texts, "long", [(f"{one} no{len(one)}{at}", f"{other} {at}") for at, (one, other) in enumerate(toy.pairs(50))]
     )
-    assert run("init", "long.en", "long.de").code == 0
+    assert run("init", "long.en", "long.de", "--hold-out", "0").code == 0
     settings = read_run("run.toml")
     assert type(settings.model).__name__ == "Transformer"
     assert (settings.task.subwords.kind, settings.task.subwords.sharing) == ("bpe", "joint")
@@ -102,9 +103,12 @@ def test_a_file_that_is_there_stays_unless_told(texts: Path, run: Run) -> None:
         (["train.en", "train.de", "--dev", "dev.en"], 2, "--dev: must have as many sides as the training text (2)"),
         (["train.en", "train.de", "--dev", "dev.en", "test.xx"], 1, "test.xx: cannot be read: there is no such file"),
         (["missing.en", "train.de"], 1, "missing.en: cannot be read: there is no such file"),
-        (["empty", "empty"], 1, "empty: the file is empty"),
+        (["empty", "train.de"], 1, "empty: the file is empty"),
+        (["train.en", "train.en"], 2, "train.en: is given twice; source, target, dev and test are different files"),
         (["latin"], 1, "latin, line 1: byte 0xe9 at column 4 is not UTF-8; convert the file to UTF-8"),
-        (["three.tsv"], 1, "three.tsv, line 1: two columns are wanted, but there are 3"),
+        (["three.tsv"], 2, "three.tsv: 3 columns do not tell which are source and target"),
+        (["three.tsv", "--columns", "1,4"], 2, "three.tsv: has 3 columns, so there is no column 4"),
+        (["three.tsv", "--format", "tvs"], 2, "--format: unknown 'tvs' (did you mean 'tsv'?)"),
         (["bad.jsonl"], 1, "bad.jsonl, line 1: 'target' must be a text, but is missing"),
         (["train.en", "train.de", "--out", "nowhere/run.toml"], 1, "there is no folder nowhere"),
         (["train.en", "train.de", "--name", "a/b"], 2, "name: must be the name of a folder, but is 'a/b'"),
@@ -125,22 +129,42 @@ def test_what_is_wrong_is_one_sentence_and_no_file(
     assert not Path("run.toml").exists()
 
 
-@pytest.mark.parametrize(
-    ("name", "code"),
-    [
-        ("train.de", "de"),
-        ("data.en/train.lc.norm.tok.de.gz", "de"),
-        ("corpus.de.txt", "de"),
-        ("train.pt_BR", "pt_BR"),
-        ("train.zh-Hans.gz", "zh-Hans"),
-        ("train.ces", "ces"),
-        ("train.txt", None),
-        ("pairs.tsv", None),
-        ("train", None),
-        ("de", None),
-        ("train.2024", None),
-        ("train.english", None),
-    ],
-)
-def test_the_last_plausible_ending_is_the_language(name: str, code: str | None) -> None:
-    assert language_of(Path(name)) == code
+# The forms in which people keep their text
+
+
+SENTENCES = [(one.capitalize() + ".", other.capitalize() + "!") for one, other in toy.pairs(60)]
+
+
+def test_a_dev_and_a_test_set_are_split_off(texts: Path, run: Run) -> None:
+    toy.write(Path("fra.txt"), [f"{one}\t{other}\tCC-BY 2.0 (France)" for one, other in SENTENCES])
+    lines = run("init", "fra.txt", "--source", "en", "--target", "fr").lines
+    assert lines[0] == "read as: tab-separated, columns 1 and 2, no header"
+    assert lines[2].startswith("held out, by line: 6 lines for validation (dev) and 6 for a test")
+    data = read_run("run.toml").task.data
+    assert data.dev == (Path("held-out/en-fr.dev.en"), Path("held-out/en-fr.dev.fr"))
+    assert len(Path("held-out/en-fr.test.fr").read_text(encoding="utf-8").splitlines()) == 6
+    again = run("init", "fra.txt", "--source", "en", "--target", "fr", "--out", "again.toml")
+    assert again.code == 0  # the same lines are held out, so the files may stay
+    toy.write(Path("fra.txt"), [f"{other}\t{one}\tCC-BY 2.0 (France)" for one, other in SENTENCES])
+    other = run("init", "fra.txt", "--source", "en", "--target", "fr", "--out", "other.toml")
+    assert other.code == 2
+    assert "is there already with other lines; --force writes over it, --name names others" in other.sentence
+    assert not Path("other.toml").exists()
+
+
+def test_a_tab_separated_text_is_never_taken_for_a_language_model(texts: Path, run: Run) -> None:
+    toy.write(Path("odd.txt"), [f"{one}\t{other}" for one, other in SENTENCES] + ["no tab"])
+    done = run("init", "odd.txt")
+    assert done.code == 2
+    assert done.sentence.endswith("a table or plain text?; say it with --format tsv or --format text")
+    assert run("init", "odd.txt", "--format", "text").code == 0
+    assert read_run("run.toml").task.task_name() == "language"
+
+
+def test_in_a_terminal_what_is_in_doubt_is_asked(texts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    toy.write(Path("three.tsv"), [f"{one}\t{other}\t{one} too" for one, other in SENTENCES])
+    monkeypatch.setattr(init, "_is_terminal", lambda: True)
+    done = CliRunner().invoke(init.app, ["three.tsv"], input="3,2\n")
+    assert done.exit_code == 0, done.output
+    assert "3 columns do not tell which are source and target" in done.output
+    assert read_run("run.toml").task.data.format.columns == (3, 2)

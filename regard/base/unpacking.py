@@ -1,0 +1,120 @@
+"""Reading of compressed files and of files inside zip archives, as streams.
+
+What a file is compressed with is told by its first bytes, not by its name: gzip, bzip2, xz, Zstandard. The path
+`corpus.zip/train.en` is the file train.en inside the archive corpus.zip. Nothing is unpacked to memory or to disk.
+"""
+
+import bz2
+import gzip
+import importlib
+import io
+import lzma
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from regard.base.errors import RegardError
+
+PACKED = (".gz", ".bz2", ".xz", ".zst")
+"""the usual endings of compressed files"""
+_MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "Zstandard"}
+_LONGEST = max(map(len, _MAGIC))
+
+
+@contextmanager
+def opened(path: str | Path) -> Iterator[io.BufferedReader]:
+    """Open a file, or a file inside a zip archive, for reading its bytes as they are."""
+    if "\0" in str(path):
+        raise RegardError(f"{str(path)!r}: a file name cannot hold the character NUL")
+    place = Path(path)
+    archive = next((parent for parent in place.parents if parent.is_file()), None)
+    if archive is None:
+        with place.open("rb") as file:
+            yield file
+        return
+    with _archive(archive) as members, members.open(_member(members, archive, place)) as file:
+        yield io.BufferedReader(cast(Any, file))
+
+
+@contextmanager
+def unpacked(path: str | Path) -> Iterator[io.BufferedReader]:
+    """Open a file for reading its content, decompressed if it is compressed."""
+    with opened(path) as file:
+        start = file.peek(_LONGEST)[:_LONGEST]
+        kind = next((name for magic, name in _MAGIC.items() if start.startswith(magic)), None)
+        if kind is None:
+            yield file
+            return
+        try:
+            with _OPENERS[kind](file) as content:
+                yield io.BufferedReader(content, 1 << 16)
+        except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, _Damaged) as error:
+            raise RegardError(f"{path}: the {kind} file is damaged or cut off: {error}") from error
+        except OSError as error:
+            if kind == "bzip2" and error.errno is None:  # bz2 has no exception of its own
+                raise RegardError(f"{path}: the {kind} file is damaged or cut off: {error}") from error
+            raise
+
+
+def archive_names(path: str | Path) -> list[str]:
+    """The names of the files inside a zip archive."""
+    with _archive(Path(path)) as members:
+        return [entry.filename for entry in members.infolist() if not entry.is_dir()]
+
+
+class _Damaged(Exception):
+    """Zstandard data that cannot be read."""
+
+
+class _Zstandard(io.RawIOBase):
+    """The content of a Zstandard file; the exceptions of the library become one of ours."""
+
+    def __init__(self, library: Any, file: BinaryIO) -> None:
+        self._content, self._error = library.ZstdFile(file), library.ZstdError
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            return int(self._content.readinto(buffer))
+        except self._error as error:
+            raise _Damaged(error) from error
+
+
+def _zstandard(file: BinaryIO) -> _Zstandard:
+    for name in ("compression.zstd", "backports.zstd"):
+        try:
+            return _Zstandard(importlib.import_module(name), file)
+        except ImportError:
+            continue
+    raise RegardError("Zstandard files need the package backports.zstd: pip install 'regard[formats]'")
+
+
+_OPENERS: dict[str, Callable[[BinaryIO], Any]] = {
+    "gzip": lambda file: gzip.GzipFile(fileobj=file, mode="rb"),
+    "bzip2": bz2.BZ2File,
+    "xz": lzma.LZMAFile,
+    "Zstandard": _zstandard,
+}
+
+
+@contextmanager
+def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
+    try:
+        with zipfile.ZipFile(path) as members:
+            yield members
+    except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError) as error:
+        raise RegardError(f"{path}: the zip archive is damaged: {error}") from error
+    except RuntimeError as error:  # what zipfile raises for an encrypted file
+        raise RegardError(f"{path}: cannot be read: {error}") from error
+
+
+def _member(members: zipfile.ZipFile, archive: Path, place: Path) -> str:
+    name = place.relative_to(archive).as_posix()
+    if name not in members.namelist():
+        raise RegardError(f"{archive}: the archive holds no file {name}")
+    return name

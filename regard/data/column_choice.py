@@ -1,0 +1,166 @@
+"""The choice of a table's columns from its first rows: which hold source and target, and whether there is a header.
+
+What names and content tell is taken; where they leave a choice, `Doubt` says how to make it.
+"""
+
+import re
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from regard.base.errors import UsageError, unknown
+from regard.data.format import Doubt, Hints
+from regard.data.languages import language_in, language_pair
+
+_SOURCE = frozenset({"source", "src", "input", "original"})
+_TARGET = frozenset({"target", "tgt", "trg", "output", "translation", "translated"})
+_DOCUMENT = frozenset({"doc", "document", "docid", "documentid", "article", "articleid"})
+_NUMBERS = frozenset({"id", "no"})
+"""also the codes of Indonesian and Norwegian; beside two other languages they head a column of numbers"""
+_LICENSE = re.compile(r"\bCC[- ]?(BY|0)\b|^https?://\S+$")
+_ENOUGH = 20
+_FEW_KINDS = 0.05
+
+
+@dataclass(frozen=True)
+class ColumnChoice:
+    """The chosen columns and what their names say."""
+
+    columns: tuple[int | str, ...]
+    header: bool
+    source: str | None = None
+    target: str | None = None
+    document: int | str | None = None
+
+
+def choose_columns(file: Path, rows: Sequence[Sequence[str]], hints: Hints) -> ColumnChoice:
+    """The columns of source and target in a table whose first rows are given."""
+    names = [cell.strip() for cell in rows[0]]
+    if hints.columns is not None:
+        places = [_place(file, names, column, hints) for column in hints.columns]
+    else:
+        places = _by_name(file, names, hints) or _by_content(file, rows, names)
+    named = hints.columns is not None and any(isinstance(column, str) for column in hints.columns)
+    header = True if named else _has_header(file, rows, places, hints)
+    usable = header and all(names) and len(set(names)) == len(names)
+    languages = [language_in(names[place]) if header else None for place in places]
+    if len(places) == 2 and None in languages:
+        languages = list(language_pair(file) or (None, None))
+    if len(places) == 2 and languages[0] is not None and languages[0] == languages[1]:
+        raise UsageError(f"{file}: columns {_listed(places)} are both in the language {languages[0]}")
+    document = next((name for name in names if _plain(name) in _DOCUMENT), None) if usable else None
+    return ColumnChoice(
+        columns=tuple(names[place] if usable else place + 1 for place in places),
+        header=header,
+        source=hints.source or languages[0],
+        target=hints.target or languages[-1] if len(places) == 2 else None,
+        document=document,
+    )
+
+
+def are_labels(column: Sequence[str]) -> bool:
+    """Whether texts are so few that come so often that they are labels rather than sentences."""
+    return len(column) >= _ENOUGH and len(set(column)) <= max(1, _FEW_KINDS * len(column))
+
+
+def _place(file: Path, names: Sequence[str], column: int | str, hints: Hints) -> int:
+    if isinstance(column, int):
+        if not 1 <= column <= len(names):
+            raise UsageError(f"{file}: has {len(names)} columns, so there is no column {column}")
+        return column - 1
+    if hints.header is False:
+        raise UsageError(f"--columns: '{column}' is a name, but --no-header says that there are none; give numbers")
+    if column not in names:
+        raise UsageError(unknown(str(file), column, names, "columns"))
+    return names.index(column)
+
+
+def _by_name(file: Path, names: Sequence[str], hints: Hints) -> list[int]:
+    """The places of the columns whose names in the first row tell what they are; empty if the names do not tell."""
+    if hints.header is False:
+        return []
+    languages = {at: code for at, name in enumerate(names) if (code := language_in(name))}
+    if len(languages) > 2:
+        languages = {at: code for at, code in languages.items() if names[at].casefold() not in _NUMBERS}
+    if hints.source and hints.target and len(set(languages.values())) > 1:
+        wanted = [[at for at, code in languages.items() if _same(code, one)] for one in (hints.source, hints.target)]
+        if all(wanted):
+            return [found[0] for found in wanted]
+    sides = [[at for at, name in enumerate(names) if _plain(name) in words] for words in (_SOURCE, _TARGET)]
+    if all(len(found) == 1 for found in sides):
+        return [found[0] for found in sides]
+    if len(languages) == 2 and len(set(languages.values())) == 2:
+        return list(languages)
+    if len(set(languages.values())) > 2:
+        example = ",".join(names[at] for at in list(languages)[:2])
+        raise Doubt(f"{file}: has columns in {len(languages)} languages ({', '.join(names)})", "--columns", example)
+    return []
+
+
+def _by_content(file: Path, rows: Sequence[Sequence[str]], names: Sequence[str]) -> list[int]:
+    """The places of the only two columns that hold sentences rather than numbers, labels, links or licenses."""
+    body = rows[1:] or rows
+    columns = [[row[at] for row in body] for at in range(len(names))]
+    if len(columns) == 1:
+        raise Doubt(f"{file}: has one column, but a translation needs two", "--format text", "for a language model")
+    if len(columns) == 2:
+        return [0, 1]
+    texts = [at for at, column in enumerate(columns) if _is_text(column) and not are_labels(column)]
+    if len(texts) == 2:
+        return texts
+    shown = ", ".join(f"{at + 1}: {_short(column)}" for at, column in enumerate(columns))
+    raise Doubt(f"{file}: {len(columns)} columns do not tell which are source and target ({shown})", "--columns", "1,2")
+
+
+def _has_header(file: Path, rows: Sequence[Sequence[str]], places: Sequence[int], hints: Hints) -> bool:
+    if hints.header is not None:
+        return hints.header
+    first, body = rows[0], rows[1:]
+    codes = [language_in(first[place]) for place in places]
+    if all(codes) and len(set(codes)) == len(codes):
+        return True
+    if all(_plain(first[place]) in _SOURCE | _TARGET for place in places) or len(body) < 2:
+        return all(_plain(first[place]) in _SOURCE | _TARGET for place in places)
+    for at in range(len(first)):
+        numbers = sum(_is_number(row[at]) for row in body)
+        if first[at].strip() and not _is_number(first[at]) and numbers >= 0.9 * len(body):
+            return not any(map(_is_number, first))
+    if all(_like_a_name([row[place] for row in rows]) for place in places):
+        problem = f"{file}: the first row ({' | '.join(first[place].strip() for place in places)}) may be a header"
+        raise Doubt(problem, "--header", "or --no-header")
+    return False
+
+
+def _like_a_name(column: Sequence[str]) -> bool:
+    """Whether a column's first cell is a word or two above longer sentences."""
+    first, *body = column
+    few = len(first.split()) <= 2 and not re.search(r"[.!?。？！…]$", first.strip()) and first not in body
+    return few and statistics.median(len(cell.split()) for cell in body) >= 4
+
+
+def _is_text(column: Sequence[str]) -> bool:
+    filled = [cell for cell in column if cell.strip()]
+    odd = sum(not any(map(str.isalpha, cell)) or bool(_LICENSE.search(cell)) for cell in filled)
+    return bool(filled) and odd < 0.5 * len(filled)
+
+
+def _is_number(cell: str) -> bool:
+    return bool(re.fullmatch(r"[\d.,:%+-]*\d[\d.,:%+-]*", cell.strip()))
+
+
+def _short(column: Sequence[str]) -> str:
+    text = next((cell.strip() for cell in column if cell.strip()), "")
+    return f"“{text[:20]}{'…' if len(text) > 20 else ''}”"
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\W_]", "", name.casefold()).removesuffix("text").removesuffix("sentence")
+
+
+def _same(code: str, wanted: str) -> bool:
+    return re.split("[-_]", code.casefold())[0] == re.split("[-_]", wanted.casefold())[0]
+
+
+def _listed(places: Sequence[int]) -> str:
+    return " and ".join(str(place + 1) for place in places)

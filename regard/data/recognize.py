@@ -1,0 +1,142 @@
+"""How files are to be read, told by their content as much as by their names."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+
+from regard.base.errors import UsageError
+from regard.base.files import read_lines, unreadable
+from regard.base.unpacking import PACKED, archive_names, opened
+from regard.data.format import TEXT_FORMATS, Doubt, Format, Hints, Recognized
+from regard.data.formats.jsonl import Jsonl
+from regard.data.formats.text import Text
+from regard.data.formats.tsv import Tsv
+from regard.data.languages import language_in, language_of
+
+_ZIP, _OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
+_LOOKED_AT = 1_000
+_SOME_TABS = 0.1
+_SUFFIXES = {
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".csv": "csv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+    ".json": "json",
+    ".tmx": "tmx",
+    ".xlsx": "xlsx",
+    ".xls": "xlsx",
+    ".ods": "xlsx",
+}
+
+
+def recognize(files: Sequence[Path], hints: Hints | None = None, name: str | None = None) -> Recognized:
+    """The format of one or two files (`name` says which, if it is known), with its settings and languages.
+
+    Two files are parallel text. Of one file, the content decides before its name.
+    """
+    known = hints or Hints()
+    if len(files) == 2:
+        return _parallel(files, known)
+    kind = name or _kind(files[0], known)
+    member: type[Format] = TEXT_FORMATS.get(kind, "--format")
+    return member.recognize(files[0], known)
+
+
+def format_by_name(files: Sequence[Path]) -> Format | None:
+    """The format that the names alone tell, without looking at the content; None if they do not tell enough."""
+    if len(files) == 2:
+        return Text()
+    return {"tsv": Tsv(), "jsonl": Jsonl()}.get(kind_by_name(files[0]) or "")
+
+
+def kind_by_name(file: Path) -> str | None:
+    """The name of the format that a file's ending stands for; None for plain text."""
+    return _SUFFIXES.get(_suffix(file))
+
+
+def _parallel(files: Sequence[Path], hints: Hints) -> Recognized:
+    tables = [file for file in files if kind_by_name(file) is not None]
+    if len(tables) == 2:
+        raise UsageError(
+            f"{tables[0]} and {tables[1]}: each holds both sides; give one of them, and the other after --dev or --test"
+        )
+    source, target = (language_of(file) for file in files)
+    return Recognized(format=Text(), source=hints.source or source, target=hints.target or target)
+
+
+def _kind(file: Path, hints: Hints) -> str:
+    """The name of a file's format."""
+    binary = _binary(file)
+    if binary is not None:
+        return binary
+    lines = [line for line in islice(read_lines(file), _LOOKED_AT) if line.strip()]
+    first = lines[0].lstrip() if lines else ""
+    by_name = kind_by_name(file)
+    if not first:
+        return by_name or "text"
+    if by_name in ("tmx", "xlsx") or re.match(r"<(\?xml|tmx|!DOCTYPE tmx)\b", first):
+        return "tmx" if by_name != "xlsx" else "xlsx"
+    if first[0] == "{" and (by_name in ("json", "jsonl") or re.match(r'\{\s*"', first)):
+        return "jsonl"
+    if by_name in ("json", "jsonl"):
+        return by_name
+    if first[0] == "[" and re.match(r"\[\s*\{\s*\"|\[\s*$", first) and "{" in "".join(lines[:2]):
+        return "json"
+    if by_name == "csv" or hints.delimiter not in (None, "\t"):
+        return "csv"
+    return _tabbed(file, lines, by_name, hints)
+
+
+def _tabbed(file: Path, lines: Sequence[str], by_name: str | None, hints: Hints) -> str:
+    """Whether lines are rows of a table or sentences of a text."""
+    counts = Counter(line.count("\t") for line in lines)
+    share = 1 - counts[0] / len(lines)
+    if by_name == "tsv" or (share == 1 and len(counts) == 1):
+        return "csv" if _quoted(lines) else "tsv"
+    if share >= _SOME_TABS:
+        usual = counts.most_common(1)[0][0]
+        odd = next(line for line in lines if line.count("\t") != usual)
+        problem = f"{file}: most lines have {usual} tabs, but others {odd.count(chr(9))}, as in “{odd[:40].strip()}”"
+        raise Doubt(f"{problem}: a table or plain text?", "--format", "tsv or --format text")
+    names = re.split("[,;]", lines[0])
+    if len(names) >= 2 and len(lines) > 1 and sum(language_in(name.strip('" ')) is not None for name in names) >= 2:
+        return "csv"
+    if hints.columns is not None:
+        raise UsageError(f"{file}: has no columns: its lines have neither tabs nor a header")
+    return "text"
+
+
+def _quoted(lines: Sequence[str]) -> bool:
+    """Whether cells between tabs are put in quotes: all of them, or those with quotes, which are doubled."""
+    cells = [cell for line in lines for cell in line.split("\t")]
+    marked = [cell for cell in cells if cell.startswith('"')]
+    sound = all(re.fullmatch(r'"(?:[^"]|"")*"', cell) for cell in marked)
+    return bool(marked) and sound and (len(marked) == len(cells) or any('""' in cell[1:-1] for cell in marked))
+
+
+def _binary(file: Path) -> str | None:
+    """The format of a file that is no text."""
+    if file.is_dir():
+        raise UsageError(f"{file}: is a folder; regard init finds the files in it, other commands want files")
+    try:
+        with opened(file) as raw:
+            start = raw.read(4)
+    except OSError as error:
+        raise unreadable(file, error) from error
+    if start == _OLE:
+        return "xlsx"
+    if start != _ZIP:
+        return None
+    names = archive_names(file)
+    if any(name.startswith("xl/") for name in names) or "content.xml" in names:
+        return "xlsx"
+    shown = ", ".join(f"{file / name}" for name in names[:3])
+    raise UsageError(f"{file}: is an archive; name the files in it: {shown}{' …' if len(names) > 3 else ''}")
+
+
+def _suffix(file: Path) -> str:
+    suffixes = [suffix for suffix in file.suffixes if suffix not in PACKED]
+    return suffixes[-1].lower() if suffixes else ""

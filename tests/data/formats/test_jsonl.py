@@ -1,0 +1,73 @@
+"""JSON lines: flat, nested as Hugging Face's sets have them, and wrong ones."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from regard.base.errors import ConfigError, RegardError
+from regard.data.format import Doubt, Hints, TextRow
+from regard.data.formats.jsonl import Jsonl
+
+
+def put(folder: Path, *records: object) -> Path:
+    path = folder / "a.jsonl"
+    path.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
+    return path
+
+
+def test_nested_translations_tell_their_languages(tmp_path: Path) -> None:
+    path = put(tmp_path, {"id": 3, "translation": {"en": "one\ntwo", "de": "eins"}})
+    found = Jsonl.recognize(path, Hints())
+    assert found.format == Jsonl(keys=("translation.en", "translation.de"))
+    assert (found.source, found.target) == ("en", "de")
+    assert list(found.format.rows([path])) == [TextRow(1, ("one two", "eins"))]
+    other = Jsonl.recognize(path, Hints(source="de", target="en"))
+    assert other.format == Jsonl(keys=("translation.de", "translation.en"))
+    assert found.format.words() == "JSON lines, keys translation.en and translation.de"
+
+
+@pytest.mark.parametrize(
+    ("record", "keys"),
+    [
+        ({"source": "a", "target": "b", "note": "c"}, ("source", "target")),
+        ({"en": "a", "fr": "b", "url": "c"}, ("en", "fr")),
+        ({"question": "a", "answer": "b", "n": 3}, ("question", "answer")),
+        ({"text": "a", "n": 3}, ("text",)),
+        ({"a.b": "x", "c": {"d": "y"}}, ("a.b", "c.d")),
+    ],
+)
+def test_keys_are_recognized(record: dict[str, object], keys: tuple[str, ...], tmp_path: Path) -> None:
+    path = put(tmp_path, record)
+    found = Jsonl.recognize(path, Hints()).format
+    assert found == Jsonl(keys=keys)
+    assert len(next(found.rows([path])).texts) == len(keys)
+
+
+def test_more_than_two_texts_are_in_doubt(tmp_path: Path) -> None:
+    path = put(tmp_path, {"translation": {"en": "a", "de": "b", "fr": "c"}})
+    with pytest.raises(Doubt, match=r"say it with --columns translation\.en,translation\.de"):
+        Jsonl.recognize(path, Hints())
+    chosen = Jsonl.recognize(path, Hints(columns=("translation.fr", "translation.en")))
+    assert chosen.format == Jsonl(keys=("translation.fr", "translation.en"))
+    with pytest.raises(RegardError, match=r"'translation\.es' must be a text, but is missing"):
+        Jsonl.recognize(path, Hints(columns=("translation.es", "translation.en")))
+
+
+def test_a_document_is_named_by_its_key(tmp_path: Path) -> None:
+    assert Jsonl.recognize(put(tmp_path, {"en": "a", "de": "b", "doc": "1"}), Hints()).document == "doc"
+    assert Jsonl.recognize(put(tmp_path, {"en": "a", "de": "b", "doc": 1}), Hints()).document is None
+
+
+def test_what_is_wrong_is_told(tmp_path: Path) -> None:
+    (tmp_path / "a.jsonl").write_text('{"en": "a", "de": "b"}\n\n{"en": "a", "de": ["b"]}\n{"en"', encoding="utf-8")
+    rows = Jsonl(keys=("en", "de")).rows([tmp_path / "a.jsonl"])
+    assert [next(rows), next(rows)] == [TextRow(1, ("a", "b")), TextRow(2, ("", ""))]
+    with pytest.raises(RegardError, match="line 3: 'de' must be a text, but is list"):
+        next(rows)
+    with pytest.raises(RegardError, match="line 4: not a JSON object"):
+        Jsonl.recognize(tmp_path / "a.jsonl", Hints())
+    with pytest.raises(ConfigError, match="keys: en is given twice"):
+        Jsonl(keys=("en", "en"))
+    with pytest.raises(ConfigError, match="keys: one or two names are wanted, not 3"):
+        Jsonl(keys=("a", "b", "c"))

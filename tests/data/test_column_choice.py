@@ -1,0 +1,83 @@
+"""Which columns of a table are source and target, and whether it has a header."""
+
+from pathlib import Path
+
+import pytest
+
+from regard.base.errors import UsageError
+from regard.data.column_choice import ColumnChoice, are_labels, choose_columns
+from regard.data.format import Doubt, Hints
+
+FILE = Path("a.tsv")
+PAIRS = [[f"This is sentence number {at}.", f"Das ist Satz Nummer {at}."] for at in range(30)]
+
+
+def test_two_columns_are_source_and_target() -> None:
+    assert choose_columns(FILE, PAIRS, Hints()) == ColumnChoice((1, 2), header=False)
+    assert choose_columns(Path("en-de.tsv"), PAIRS, Hints()) == ColumnChoice((1, 2), False, "en", "de")
+    assert choose_columns(FILE, PAIRS, Hints(source="en", target="gsw")) == ColumnChoice((1, 2), False, "en", "gsw")
+
+
+def test_an_attribution_or_a_number_is_no_sentence() -> None:
+    tatoeba = [[*row, f"CC-BY 2.0 (France) Attribution: #{at}"] for at, row in enumerate(PAIRS)]
+    assert choose_columns(FILE, tatoeba, Hints()) == ColumnChoice((1, 2), header=False)
+    numbered = [[str(at), row[0], str(at + 7), row[1]] for at, row in enumerate(PAIRS)]
+    assert choose_columns(FILE, numbered, Hints()) == ColumnChoice((2, 4), header=False)
+    scored = [[row[0], "0.5", row[1], "web"] for row in PAIRS]
+    assert choose_columns(FILE, [["a", "score", "b", "origin"], *scored], Hints()).columns == ("a", "b")
+
+
+def test_names_choose_columns_and_languages() -> None:
+    rows = [["id", "de", "en", "document"], *[["1", row[1], row[0], "d"] for row in PAIRS]]
+    assert choose_columns(FILE, rows, Hints()) == ColumnChoice(("de", "en"), True, "de", "en", "document")
+    turned = choose_columns(FILE, rows, Hints(source="en", target="de"))
+    assert turned == ColumnChoice(("en", "de"), True, "en", "de", "document")
+    sides = [["Target", "Source"], *PAIRS]
+    assert choose_columns(FILE, sides, Hints()) == ColumnChoice(("Source", "Target"), True)
+    doubled = [["en", "de", "x", "x"], *[[*row, "", ""] for row in PAIRS]]
+    assert choose_columns(FILE, doubled, Hints()) == ColumnChoice((1, 2), True, "en", "de")
+
+
+def test_columns_that_are_said_are_taken() -> None:
+    rows = [["A", "B", "C"], *[[row[0], "x y z", row[1]] for row in PAIRS]]
+    assert choose_columns(FILE, rows, Hints(columns=("A", "C"))) == ColumnChoice(("A", "C"), True)
+    assert choose_columns(FILE, rows, Hints(columns=(1, 3), header=False)) == ColumnChoice((1, 3), False)
+    with pytest.raises(UsageError, match=r"a\.tsv: unknown 'D'; columns are: A, B, C"):
+        choose_columns(FILE, rows, Hints(columns=("A", "D")))
+    with pytest.raises(UsageError, match=r"a\.tsv: has 3 columns, so there is no column 4"):
+        choose_columns(FILE, rows, Hints(columns=(1, 4)))
+    with pytest.raises(UsageError, match="'A' is a name, but --no-header says that there are none"):
+        choose_columns(FILE, rows, Hints(columns=("A", "C"), header=False))
+
+
+def test_what_is_in_doubt_is_asked() -> None:
+    three = [[*row, row[0] + " again"] for row in PAIRS]
+    with pytest.raises(Doubt, match=r"3 columns do not tell which are source and target .* --columns 1,2"):
+        choose_columns(FILE, three, Hints())
+    with pytest.raises(Doubt, match=r"has columns in 3 languages \(en, de, fr\); say it with --columns en,de"):
+        choose_columns(FILE, [["en", "de", "fr"], *three], Hints())
+    with pytest.raises(Doubt, match=r"the first row \(Anglais \| Allemand\) may be a header; say it with --header or"):
+        choose_columns(FILE, [["Anglais", "Allemand"], *PAIRS], Hints())
+    assert choose_columns(FILE, [["Anglais", "Allemand"], *PAIRS], Hints(header=True)).header
+    with pytest.raises(Doubt, match="has one column, but a translation needs two"):
+        choose_columns(FILE, [[row[0]] for row in PAIRS], Hints())
+
+
+def test_labels_are_few_texts_that_come_often() -> None:
+    assert are_labels(["good", "bad"] * 20)
+    assert not are_labels(["good", "bad"] * 5)  # too few to tell
+    assert not are_labels([row[0] for row in PAIRS])
+    labeled = [[("good", "bad")[at % 2], *row] for at, row in enumerate(PAIRS * 2)]
+    assert choose_columns(FILE, labeled, Hints()).columns == (2, 3)
+
+
+def test_short_first_sentences_are_no_header() -> None:
+    short = [["Go.", "Va !"], ["Run!", "Cours !"], ["Who?", "Qui ?"]]
+    assert not choose_columns(FILE, [*short, *PAIRS], Hints()).header
+    words = [["no", "nein"], ["is", "ist"], ["it", "es"]]
+    assert not choose_columns(FILE, words, Hints()).header
+
+
+def test_one_language_twice_is_refused() -> None:
+    with pytest.raises(UsageError, match=r"a\.tsv: columns 1 and 2 are both in the language en"):
+        choose_columns(FILE, [["text_en", "en"], *PAIRS], Hints(columns=("text_en", "en")))

@@ -1,0 +1,66 @@
+"""A folder or an archive says by its names what is for training, validation and test."""
+
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from regard.base.errors import UsageError
+from regard.data.folder_files import FileSets, files_in, is_container
+from regard.data.format import Doubt
+
+
+def fill(folder: Path, *names: str) -> Path:
+    for name in names:
+        (folder / name).write_text("x\n", encoding="utf-8")
+    return folder
+
+
+def named(sets: FileSets | None) -> list[list[str]]:
+    assert sets is not None
+    return [[file.name for file in files] for files in (sets.train, sets.dev, sets.test)]
+
+
+def test_parallel_files_are_found(tmp_path: Path) -> None:
+    fill(tmp_path, "train.de.gz", "train.en.gz", "val.de", "val.en", "test2016.de", "test2016.en", "README.md", ".x")
+    assert named(files_in(tmp_path, source="en")) == [
+        ["train.en.gz", "train.de.gz"],
+        ["val.en", "val.de"],
+        ["test2016.en", "test2016.de"],
+    ]
+    with pytest.raises(Doubt, match=r"which is the source\?; say it with --source de --target en"):
+        files_in(tmp_path)
+
+
+def test_one_table_a_set(tmp_path: Path) -> None:
+    fill(tmp_path, "my-train.csv", "my-dev.csv", "LICENSE")
+    assert named(files_in(tmp_path)) == [["my-train.csv"], ["my-dev.csv"], []]
+
+
+def test_two_of_three_languages_are_chosen(tmp_path: Path) -> None:
+    fill(tmp_path, "train.en", "train.de", "train.fr")
+    assert named(files_in(tmp_path, "fr", "en"))[0] == ["train.fr", "train.en"]
+    with pytest.raises(
+        UsageError, match=r"does not tell which of its files are for train \(train\.de, train\.en, train"
+    ):
+        files_in(tmp_path)
+
+
+def test_an_archive_is_like_a_folder(tmp_path: Path) -> None:
+    path = tmp_path / "en-fr.txt.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name in ("README", "LICENSE", "Books.en-fr.en", "Books.en-fr.fr", "Books.en-fr.xml"):
+            archive.writestr(name, "x\n")
+    assert is_container(path)
+    assert named(files_in(path)) == [["Books.en-fr.en", "Books.en-fr.fr"], [], []]
+    found = files_in(path)
+    assert found is not None
+    assert found.train[0] == path / "Books.en-fr.en"
+
+
+def test_what_holds_no_text_is_for_others(tmp_path: Path) -> None:
+    assert files_in(fill(tmp_path, "cat.png", "dog.jpeg")) is None
+    assert is_container(tmp_path)
+    assert not is_container(tmp_path / "cat.png")
+    with pytest.raises(UsageError, match="has no training files"):
+        files_in(fill(tmp_path, "dev.en", "dev.de"), source="en")

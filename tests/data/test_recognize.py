@@ -1,0 +1,97 @@
+"""A file's content says how it is read, before its name does."""
+
+import gzip
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from regard.base.errors import RegardError, UsageError
+from regard.data.format import Doubt, Hints
+from regard.data.formats.csv import Csv
+from regard.data.formats.json import Json
+from regard.data.formats.jsonl import Jsonl
+from regard.data.formats.text import Text
+from regard.data.formats.tmx import Tmx
+from regard.data.formats.tsv import Tsv
+from regard.data.formats.xlsx import Xlsx
+from regard.data.recognize import format_by_name, recognize
+from tests.data.formats.workbook import write_workbook
+
+PAIR = {"en": "Go now.", "de": "Geh jetzt."}
+UNIT = '<tu><tuv xml:lang="en"><seg>a</seg></tuv><tuv xml:lang="de"><seg>b</seg></tuv></tu>'
+TMX = f'<?xml version="1.0"?><tmx><body>{UNIT}</body></tmx>'
+FORMS = {
+    "Go.\tVa !\tCC-BY 2.0 (France)\nRun.\tCours !\tCC-BY 2.0 (France)\n": Tsv(columns=(1, 2)),
+    '"Go."\t"Va !"\n"Run."\t"Cours !"\n': Csv(columns=(1, 2), delimiter="\t"),
+    '"He said ""no""."\tNon\nRun.\tCours !\n': Csv(columns=(1, 2), delimiter="\t"),
+    '"No," he said.\tNon\nRun.\tCours !\n': Tsv(columns=(1, 2)),
+    "en;de\nGo.;Geh.\nRun.;Lauf.\n": Csv(columns=("en", "de"), header=True, delimiter=";"),
+    json.dumps(PAIR) + "\n" + json.dumps(PAIR): Jsonl(keys=("en", "de")),
+    json.dumps([PAIR, PAIR]): Json(keys=("en", "de")),
+    json.dumps([PAIR, PAIR], indent=1): Json(keys=("en", "de")),
+    TMX: Tmx(("en", "de")),
+    "Just a text.\nWith commas, and more.\n": Text(),
+    "[1] A note.\n{braces} are text too\n": Text(),
+    "a\tb\n" + "no tab here\n" * 30: Text(),
+}
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("text", FORMS, ids=range(len(FORMS)))
+def test_the_content_tells_the_format_whatever_the_name(text: str, packed: bool, tmp_path: Path) -> None:
+    path = tmp_path / "data.txt"
+    path.write_bytes(gzip.compress(text.encode()) if packed else text.encode("utf-8-sig"))
+    assert recognize([path]).format == FORMS[text]
+
+
+def test_a_spreadsheet_is_told_by_its_bytes(tmp_path: Path) -> None:
+    path = write_workbook(tmp_path / "data", {"Data": [["en", "de"], ["a", "b"]]})
+    assert recognize([path]).format == Xlsx(columns=("en", "de"), header=True, sheet="Data")
+
+
+def test_two_files_are_parallel_text(tmp_path: Path) -> None:
+    found = recognize([Path("a.en"), Path("a.de")])
+    assert (found.format, found.source, found.target) == (Text(), "en", "de")
+    assert recognize([Path("a.en"), Path("a.de")], Hints(target="gsw")).target == "gsw"
+    with pytest.raises(UsageError, match=r"a\.csv and b\.csv: each holds both sides; give one of them"):
+        recognize([Path("a.csv"), Path("b.csv")])
+
+
+def test_tabs_in_some_lines_are_in_doubt(tmp_path: Path) -> None:
+    path = tmp_path / "data.txt"
+    path.write_text("a\tb\nc\td\ne\n", encoding="utf-8")
+    with pytest.raises(
+        Doubt, match=r"most lines have 1 tabs, but others 0, as in “e”: a table or plain text\?.*tsv or"
+    ):
+        recognize([path])
+    assert recognize([path], name="text").format == Text()
+    with pytest.raises(RegardError, match="line 3: has 1 column, but line 1 has 2"):
+        recognize([path], name="tsv")
+
+
+def test_columns_of_a_text_without_any_are_refused(tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("one\ntwo\n", encoding="utf-8")
+    with pytest.raises(UsageError, match="has no columns"):
+        recognize([tmp_path / "a.txt"], Hints(columns=(1, 2)))
+
+
+def test_archives_and_folders_are_no_files_of_text(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        archive.writestr("train.en", "x")
+    with pytest.raises(UsageError, match=r"a\.zip: is an archive; name the files in it: .*a\.zip/train\.en$"):
+        recognize([tmp_path / "a.zip"])
+    with pytest.raises(UsageError, match="is a folder"):
+        recognize([tmp_path])
+    with pytest.raises(RegardError, match=r"b\.txt: cannot be read: there is no such file"):
+        recognize([tmp_path / "b.txt"])
+    with pytest.raises(UsageError, match=r"--format: unknown 'tvs' \(did you mean 'tsv'\?\)"):
+        recognize([tmp_path / "b.txt"], name="tvs")
+
+
+def test_older_run_files_are_read_by_name() -> None:
+    assert format_by_name([Path("a.tsv.gz")]) == Tsv()
+    assert format_by_name([Path("a.ndjson")]) == Jsonl()
+    assert format_by_name([Path("a.csv"), Path("b.csv")]) == Text()
+    assert format_by_name([Path("a.txt")]) is None

@@ -1,0 +1,57 @@
+"""Tables: columns by number or name, and rows that do not fit."""
+
+from pathlib import Path
+
+import pytest
+
+from regard.base.errors import ConfigError, RegardError
+from regard.data.format import TextRow
+from regard.data.formats.tsv import Tsv
+from regard.data.table import one_line
+
+
+def put(folder: Path, text: str) -> list[Path]:
+    (folder / "a.tsv").write_text(text, encoding="utf-8")
+    return [folder / "a.tsv"]
+
+
+def test_columns_are_chosen_by_number_or_name(tmp_path: Path) -> None:
+    files = put(tmp_path, "n\ten\tde\n\n1\ta\tx\n")
+    expected = [TextRow(2, ("", "")), TextRow(3, ("x", "a"))]
+    assert list(Tsv(columns=("de", "en"), header=True).rows(files)) == expected
+    assert list(Tsv(columns=(3, 2), header=True).rows(files)) == expected
+    assert list(Tsv(columns=(2,)).rows(files)) == [TextRow(1, ("en",)), TextRow(2, ("",)), TextRow(3, ("a",))]
+    assert Tsv(columns=(2,)).sides(files) == 1
+    assert Tsv(columns=(2,)).words() == "tab-separated, column 2, no header"
+    assert Tsv(columns=(3, 2)).place(files, 3, 0) == f"{files[0]}, line 3, column 3"
+
+
+def test_rows_that_do_not_fit_are_named(tmp_path: Path) -> None:
+    files = put(tmp_path, "a\tb\tc\nd\te\n")
+    with pytest.raises(RegardError, match=r"a\.tsv, line 2: has 2 columns, but line 1 has 3"):
+        list(Tsv(columns=(1, 2)).rows(files))
+    with pytest.raises(RegardError, match=r"a\.tsv, line 1: two columns are wanted, but there are 3"):
+        list(Tsv().rows(files))
+    with pytest.raises(ConfigError, match=r"a\.tsv, line 1: has 3 columns, so there is no 4"):
+        list(Tsv(columns=(1, 4)).rows(files))
+    with pytest.raises(ConfigError, match=r"a\.tsv, line 1: unknown 'x'; columns are: a, b, c"):
+        list(Tsv(columns=("a", "x"), header=True).rows(files))
+
+
+@pytest.mark.parametrize(
+    ("columns", "fault"),
+    [
+        ((1, 2, 3), "columns: one or two are wanted, not 3"),
+        ((1, 1), "columns: 1 is given twice; source and target are different columns"),
+        ((0, 1), "columns: they are numbered from 1, but 0 is given"),
+        (("en", "de"), "columns: 'en' is a name, which needs header = true; or give numbers from 1"),
+    ],
+)
+def test_columns_that_make_no_sense_are_refused(columns: tuple[int | str, ...], fault: str) -> None:
+    with pytest.raises(ConfigError, match=fault):
+        Tsv(columns=columns)
+
+
+def test_a_cell_becomes_a_line() -> None:
+    assert one_line(" a \r\n\n b\u2028c ") == "a b\u2028c"
+    assert one_line("") == ""
