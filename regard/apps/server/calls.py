@@ -8,7 +8,7 @@ from urllib.parse import quote
 from starlette.requests import Request
 
 from regard.apps.server import detection
-from regard.apps.server.engines import Aligning, Engine, Explaining, Question, Translating, language_name
+from regard.apps.server.engines import Aligning, Engine, Explaining, Question, language_name
 from regard.apps.server.messages import (
     AlignCall,
     DetectCall,
@@ -57,14 +57,17 @@ class Calls:
             raise Refusal(400, unknown("format", form, FORMATS, "formats"))
         more = min(max(0, call.alternatives or 0), MOST_ALTERNATIVES)
         detected: list[DetectedLanguage] = []
+        engines: list[Engine | None]
         if call.source == "auto":
-            engines, detected = await self._detected(texts, call.target)
+            engines, detected = await self._detected(texts, call.target, form)
+        elif call.source == call.target and call.source in {*self._engines.sources, *self._engines.targets}:
+            engines = [None] * len(texts)
         else:
             engines = [self._service.engine(call.source, call.target)] * len(texts)
         if call.glossary:
             self._check_glossary(call.glossary)
-            bound = {engine: engine.with_terms(call.glossary) for engine in engines}
-            engines = [bound[engine] for engine in engines]
+            bound = {engine: engine.with_terms(call.glossary) for engine in engines if engine}
+            engines = [engine and bound[engine] for engine in engines]
         found = await self._translated(texts, engines, form, more)
         result: dict[str, list[Any]] = {"translatedText": [one.text for one in found]}
         if more:
@@ -80,7 +83,7 @@ class Calls:
         self._service.check_size([call.q])
         if not call.q.strip():
             raise Refusal(400, "Invalid request: missing q parameter")
-        [found] = await self._confidences([call.q], self._engines.readers())
+        found = await asyncio.to_thread(detection.confidences, detection.sample(call.q), self._engines.sources)
         return detection.as_languages(found)
 
     async def languages(self) -> list[ServedLanguage]:
@@ -162,7 +165,8 @@ class Calls:
         detail = Detail(at=call.at, attention=_ATTENTION[attention], longest=limits.explained)
         detected: list[DetectedLanguage] = []
         if call.source == "auto":
-            [engine], detected = await self._detected([call.q], call.target)
+            engine, best = await self._reader(call.q, call.target)
+            detected = [best]
         else:
             engine = self._service.engine(call.source, call.target)
         [found] = await self._service.ask(Explaining(engine), [Question(call.q, call.prefix or "", detail)])
@@ -183,34 +187,46 @@ class Calls:
     async def _engine(self, texts: list[str], source: str, target: str) -> Engine:
         if source != "auto":
             return self._service.engine(source, target)
-        engines, _ = await self._detected([" ".join(texts)], target)
-        return engines[0]
+        return (await self._reader(" ".join(texts), target))[0]
 
-    async def _detected(self, texts: Sequence[str], target: str) -> tuple[list[Engine], list[DetectedLanguage]]:
-        """For each text the engine of its detected language, with the confidence."""
+    async def _reader(self, text: str, target: str, form: str = "text") -> tuple[Engine, DetectedLanguage]:
+        """The engine of the likeliest language among those that are translated into the target."""
+        writers = self._writers(target)
+        found = await asyncio.to_thread(detection.confidences, detection.sample(text, form), list(writers))
+        best = detection.as_languages(found)[0]
+        return writers[best["language"]], best
+
+    def _writers(self, target: str) -> dict[str, Engine]:
+        """The engines that write a language, by the language that they read."""
         writers = {engine.source: engine for engine in self._engines.writing(target)}
         if not writers:
             raise Refusal(400, unknown("target", target, self._engines.targets, "languages"))
-        found = await self._confidences(texts, list(writers.values()))
-        best = [next(iter(detection.as_languages(own))) for own in found]
-        return [writers[one["language"]] for one in best], best
+        return writers
 
-    async def _confidences(self, texts: Sequence[str], engines: Sequence[Engine]) -> list[dict[str, float]]:
-        """For each text the confidence of each engine's language, the likeliest first."""
-        beginnings = [detection.sample(text) for text in texts]
-        asked = [self._service.ask(Translating(engine), beginnings) for engine in engines]
-        fits: list[dict[str, float]] = [{} for _ in texts]
-        for engine, translations in zip(engines, await asyncio.gather(*asked), strict=True):
-            for own, text, one in zip(fits, beginnings, translations, strict=True):
-                own[engine.source] = detection.fit(engine.translator, text, one)
-        return [detection.confidences(own) for own in fits]
+    async def _detected(
+        self, texts: Sequence[str], target: str, form: str
+    ) -> tuple[list[Engine | None], list[DetectedLanguage]]:
+        """For each text the engine of its detected language, None if it is the target's, with the confidence."""
+        engines: list[Engine | None] = []
+        detected: list[DetectedLanguage] = []
+        languages = [*self._writers(target), target]
+        for text in texts:
+            found = await asyncio.to_thread(detection.confidences, detection.sample(text, form), languages)
+            if detection.is_in(target, found):
+                engines.append(None)
+                detected.append(detection.as_languages(found)[0])
+            else:
+                engine, best = await self._reader(text, target, form)
+                engines.append(engine)
+                detected.append(best)
+        return engines, detected
 
     async def _translated(
-        self, texts: Sequence[str], engines: Sequence[Engine], form: str, more: int
+        self, texts: Sequence[str], engines: Sequence[Engine | None], form: str, more: int
     ) -> list[Translated]:
-        """Translate the texts of each engine together, and return all in their order."""
-        found: dict[int, Translated] = {}
-        for engine in dict.fromkeys(engines):
+        """Translate the texts of each engine together, and return all in their order; without one, a text is kept."""
+        found = {at: Translated(texts[at]) for at, engine in enumerate(engines) if engine is None}
+        for engine in filter(None, dict.fromkeys(engines)):
             places = [at for at, own in enumerate(engines) if own is engine]
             some = [texts[at] for at in places]
             html = form == "html"

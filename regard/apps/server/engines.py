@@ -86,10 +86,6 @@ class Engines:
         """The engines that write a language."""
         return [engine for engine in self.all if engine.target == target]
 
-    def readers(self) -> list[Engine]:
-        """One engine for each source language."""
-        return list({engine.source: engine for engine in reversed(self.all)}.values())
-
     def languages(self) -> list[ServedLanguage]:
         """Every language with its name and what it can be translated into, as LibreTranslate lists them."""
         into = {code: [one.target for one in self.all if one.source == code] for code in self.sources + self.targets}

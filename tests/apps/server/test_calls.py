@@ -81,6 +81,19 @@ def test_the_only_language_is_taken_for_auto_and_its_confidence_is_told(call: Ca
     assert call("POST", "/translate", json={"source": "auto", "target": "xx", "q": "a"}).status_code == 400
 
 
+def test_a_text_in_the_target_language_is_left_alone(call: Call) -> None:
+    text = "Der Hund sieht die Katze und das Haus."
+    found = call("POST", "/translate", json={"source": "auto", "target": "de", "q": [text, TEXTS[0]]}).json()
+    assert found["translatedText"][0] == text
+    assert found["translatedText"][1] != TEXTS[0]
+    assert [one["language"] for one in found["detectedLanguage"]] == ["de", "en"]
+    page = f"<p title='the house of the dog and the cat'>{text}</p>"
+    kept = call("POST", "/translate", json={"source": "auto", "target": "de", "q": page, "format": "html"}).json()
+    assert (kept["translatedText"], kept["detectedLanguage"]["language"]) == (page, "de")
+    same = call("POST", "/translate", json={"source": "de", "target": "de", "q": text, "glossary": {"dog": "hund"}})
+    assert same.json() == {"translatedText": text}
+
+
 def test_of_two_models_the_one_that_reads_the_text(engine: Engine) -> None:
     """A model of the other direction, made of the same weights but with its vocabularies turned."""
     turned = object.__new__(type(engine.translator))
@@ -97,7 +110,8 @@ def test_of_two_models_the_one_that_reads_the_text(engine: Engine) -> None:
     ("change", "status"),
     [
         ({"source": "fr"}, 400),
-        ({"target": "en"}, 400),
+        ({"target": "fr"}, 400),
+        ({"target": "en"}, 200),  # left alone
         ({"format": "pdf"}, 400),
         ({"q": None}, 400),
         ({"q": {}}, 400),
