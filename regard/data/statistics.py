@@ -5,7 +5,7 @@ instance.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -63,6 +63,10 @@ class TextStatistics:
     """the share of the characters of both sides, white space aside, that occur on both"""
     copied: float = 0.0
     """the mean share of a target's three letters in a row that its own source has, too"""
+    stretch_characters: float = 1.0
+    """the most characters of a target, from the tenth on, for each of its source"""
+    stretch_words: float = 1.0
+    """the same of words"""
 
     @property
     def source(self) -> SideStatistics:
@@ -83,7 +87,10 @@ def statistics_of(corpus: Corpus, most: int = _SAMPLE) -> TextStatistics:
         raise RegardError(f"{corpus.files[0]}: no line has text on every side")
     counted = [_Counted(side) for side in zip(*rows, strict=True)]
     found = tuple(side.statistics() for side in counted)
-    return TextStatistics(counts.kept, found, _shared(counted), _copied(rows) if len(found) == 2 else 0.0)
+    if len(found) == 1:
+        return TextStatistics(counts.kept, found)
+    ratios = (_stretch(rows, len), _stretch(rows, words_in))
+    return TextStatistics(counts.kept, found, _shared(counted), _copied(rows), *ratios)
 
 
 def drawn(rows: Iterator[tuple[str, ...]], most: int) -> list[tuple[str, ...]]:
@@ -157,6 +164,11 @@ def _copied(rows: Sequence[tuple[str, ...]]) -> float:
         if target:
             shares.append(len(source & target) / len(target))
     return sum(shares) / max(1, len(shares))
+
+
+def _stretch(rows: Sequence[tuple[str, ...]], size: Callable[[str], int]) -> float:
+    """The largest ratio of a target's size to its source's; ten more are always granted, since short lines vary."""
+    return max((size(target) - 10) / max(1, size(source)) for source, target in rows)
 
 
 def _threes(text: str) -> set[str]:

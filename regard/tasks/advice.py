@@ -6,7 +6,7 @@ from pathlib import Path
 
 from regard.data.statistics import statistics_of
 from regard.tasks.task import Advice, Wishes
-from regard.tasks.text_advice import advise
+from regard.tasks.text_advice import TextAdvice, advise
 from regard.tasks.text_files import find_texts
 
 _TEMPLATE = """\
@@ -55,6 +55,7 @@ _DECODING = """
 name = "beam"
 size = 5
 """
+_RATIO = "max_ratio = {ratio}                # an output may have so many tokens for each of its source, and 20 more\n"
 _PATIENCE = "patience = 10.0                # of beam search: short wrong outputs end first and must not end it\n"
 
 
@@ -76,8 +77,13 @@ def advise_text(files: Sequence[Path], wishes: Wishes, sides: int) -> Advice | N
         data=found.table(),
         batches=_BATCHES.format(tokens=advice.tokens) if sides == 2 else "",
         metric=advice.metric if found.sets.dev else "loss",
-        decoding=(_DECODING + _PATIENCE * (advice.metric == "exact")) if sides == 2 else "",
+        decoding=_decoding(advice) if sides == 2 else "",
         sizes="".join(f"{key} = {json.dumps(value)}\n" for key, value in advice.sizes.items()),
         **{key: getattr(advice, key) for key in _AS_THEY_ARE},
     )
     return Advice(written, reasons, found.files)
+
+
+def _decoding(advice: TextAdvice) -> str:
+    longer = "" if advice.max_ratio is None else _RATIO.format(ratio=advice.max_ratio)
+    return _DECODING + _PATIENCE * (advice.metric == "exact") + longer

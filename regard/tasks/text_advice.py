@@ -17,6 +17,8 @@ _TINY, _MIDDLE, _SMALL = 150_000, 1_000_000, 3_000_000
 """lines below which a Transformer of that size has enough weights"""
 _MUON = {("transformer", "tiny"), ("seq2seq", "dates"), ("seq2seq", "small")}
 """small sizes, for which Muon was far ahead of Adam in the same time"""
+_USUAL_RATIO = 2.0
+"""the limit of decoding strategies, unless it is set"""
 _CHRF = 5_000
 """pairs below which BLEU tells little"""
 _OWN_SCRIPTS = 0.3
@@ -45,6 +47,8 @@ class TextAdvice:
     """the validation metric, where there is something to validate on"""
     reasons: tuple[str, ...]
     metric_reason: str
+    max_ratio: float | None = None
+    """the most target tokens for each source token, where the usual limit would cut outputs short"""
 
 
 def advise(text: TextStatistics, model: str | None = None, preset: str | None = None) -> TextAdvice:
@@ -83,6 +87,7 @@ def advise(text: TextStatistics, model: str | None = None, preset: str | None = 
             f"{steps:,} steps of {tokens:,} tokens: the text about {max(1, round(steps * tokens / epoch)):,} times",
         ),
         metric_reason=why,
+        max_ratio=_max_ratio(kind, text),
     )
 
 
@@ -146,6 +151,12 @@ def _vocabulary(text: TextStatistics) -> int:
 def _epochs(tokens: float) -> float:
     """Less text is read more often: 18 times where it has 430,000 tokens, twice as often where it has a quarter."""
     return max(8.0, min(150.0, 18 * math.sqrt(430_000 / tokens)))
+
+
+def _max_ratio(kind: Kind, text: TextStatistics) -> float | None:
+    """Numbers in words are far longer than in digits; translations of sentences stay within the usual limit."""
+    stretch = {"commands": text.stretch_words, "spelling": text.stretch_characters}.get(kind, 0.0)
+    return float(math.ceil(1.25 * stretch)) if 1.25 * stretch > _USUAL_RATIO else None
 
 
 def _metric(kind: Kind, lines: int) -> tuple[str, str]:

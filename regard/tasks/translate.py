@@ -168,7 +168,7 @@ class Translate(Task):
             model,
             pair.source,
             pair.target,
-            Greedy(),
+            self._greedy(),
             batch_tokens=4096,
             language=self.data.source,
             split=prepared.split,
@@ -178,6 +178,13 @@ class Translate(Task):
         tokenize = bleu_tokenizer(self.data.target, references)
         bleu, chrf = corpus_scores(outputs, references, measures=("BLEU", "chrF"), tokenize=tokenize)
         return found | {"bleu": bleu.value, "chrf": chrf.value, "exact": exact_match(outputs, references)}
+
+    def _greedy(self) -> Greedy:
+        """The search of validations: greedy, within the lengths that the run's own search has."""
+        own: Strategy | None = self.decoding
+        if own is None:
+            return Greedy()
+        return Greedy(max_length=own.max_length, max_ratio=own.max_ratio, max_extra=own.max_extra)
 
     def extras(self, design: Design, model: Transducer, prepared: PreparedPairs) -> dict[str, Any]:
         """The maximum source length, what is translated at a time, and the alignment heads of a guided model."""

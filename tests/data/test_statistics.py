@@ -23,6 +23,12 @@ def test_both_sides_are_counted(tmp_path: Path) -> None:
     assert found.source.novelty == 0.5
 
 
+def test_the_longest_targets_are_measured_by_their_sources(tmp_path: Path) -> None:
+    found = statistics_of(open_corpus(toy.write(tmp_path / "a.tsv", ["ab c\t" + "x " * 19 + "y", "a\tb"])))
+    assert found.stretch_words == (20 - 10) / 2
+    assert found.stretch_characters == (39 - 10) / 4
+
+
 def test_most_is_the_length_of_all_but_the_longest(tmp_path: Path) -> None:
     toy.write(tmp_path / "a.tsv", [f"{'a ' * count}\tb" for count in range(1, 101)])
     found = statistics_of(open_corpus(tmp_path / "a.tsv")).source

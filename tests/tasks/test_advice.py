@@ -42,6 +42,12 @@ def test_commands_get_words_and_spelling_gets_characters(tmp_path: Path) -> None
     assert (table["subwords"]["kind"], table["training"]["metric"]) == ("character", "exact")
 
 
+def test_long_outputs_of_short_inputs_are_allowed(tmp_path: Path) -> None:
+    table = advised(tmp_path, [(str(at * 7919), f"{at * 7919:b}" * 2) for at in range(200)])
+    assert table["decoding"]["max_ratio"] >= 40 / 7 - 2
+    assert "max_ratio" not in advised(tmp_path, toy.pairs(100))["decoding"]
+
+
 @pytest.mark.parametrize("model", ["transformer", "seq2seq"])
 def test_a_wish_keeps_the_rest(tmp_path: Path, model: str) -> None:
     table = advised(tmp_path, sentences("latin", "latin", 300), model=model)

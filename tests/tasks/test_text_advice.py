@@ -84,6 +84,13 @@ def test_the_reasons_are_words() -> None:
     assert advice.metric_reason == "chrF decides, since BLEU hardly leaves 0 with so little text"
 
 
+def test_outputs_may_be_as_long_as_the_text_needs() -> None:
+    assert advise(SCAN).max_ratio is None
+    assert advise(replace(SCAN, stretch_words=4.0, stretch_characters=9.0)).max_ratio == 5.0
+    assert advise(replace(INFLECTION, stretch_words=4.0, stretch_characters=9.0)).max_ratio == 12.0
+    assert advise(replace(SENTENCES, stretch_words=9.0, stretch_characters=9.0)).max_ratio is None  # a wrong pair
+
+
 def test_languages_of_different_scripts_have_their_own_vocabularies() -> None:
     apart = advise(replace(SENTENCES, shared=0.05))
     assert (apart.sharing, apart.sizes["tie"]) == ("separate", "target")

@@ -54,6 +54,18 @@ def test_a_validation_has_every_pair_once_and_scores_what_is_decoded(home: Path,
     assert sum(batch.count for batch in batches) == int(store.sides[1].lengths.sum())
 
 
+def test_a_validation_decodes_within_the_lengths_of_the_run(
+    home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+    real = translate.Translator
+    monkeypatch.setattr(translate, "Translator", lambda *parts, **how: seen.append(parts[3]) or real(*parts, **how))
+    for changed in ({"decoding__max_ratio": 7.0}, {"decoding__max_length": 3}):
+        made = prepare(settings(home, **changed), tmp_path / "run", home)
+        made.run.task.metrics(made.model().eval(), made.prepared)
+    assert [(one.max_ratio, one.max_length) for one in seen] == [(7.0, None), (2.0, 3)]
+
+
 def test_a_validation_counts_the_words_of_the_target_language(
     home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,6 +17,8 @@ BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))
 _SPACES = "".join(chr(code) for code in range(sys.maxunicode + 1) if chr(code).isspace())
 # No piece may span a special token's name, or a text that spells it would become that token.
 _GUARD = r"<(?=(?:pad|unk|s|/s|0x[0-9A-F]{2})>)"
+# What `pre_tokenizers.Punctuation` takes for punctuation, but for the one that is part of names.
+_MARKS = r"[\p{P}$+<=>^`|~&&[^_]]"
 
 
 def guard() -> Any:
@@ -33,11 +35,13 @@ def default_normalizer() -> Any:
 def default_splitter(model: Any) -> Any:
     """Words keep the space before them as a mark; punctuation is split off, so that `dog.` needs no piece of its own.
 
-    Where pieces are words, each punctuation mark is one; otherwise a run such as `...` may become a piece.
+    Where pieces are words, each punctuation mark is one, except for `_`, which joins words to one, as in `I_TURN_LEFT`;
+    otherwise a run such as `...` may become a piece.
     """
-    how = "isolated" if isinstance(model, models.WordLevel) else "contiguous"
+    words = isinstance(model, models.WordLevel)
     marked = pre_tokenizers.Metaspace(replacement=MARK, prepend_scheme="always", split=True)
-    return pre_tokenizers.Sequence([marked, pre_tokenizers.Punctuation(how), guard()])
+    marks = pre_tokenizers.Split(Regex(_MARKS), "isolated") if words else pre_tokenizers.Punctuation("contiguous")
+    return pre_tokenizers.Sequence([marked, marks, guard()])
 
 
 def default_decoder(prefixed: bool = True) -> Any:

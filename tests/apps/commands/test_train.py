@@ -71,7 +71,7 @@ def test_a_slip_that_stopped_a_first_try_may_be_mended(texts: Path, run: Run) ->
 
 
 def test_pairs_of_tsv_and_of_compressed_jsonl_are_the_same_training(texts: Path, run: Run) -> None:
-    made = toy.pairs(40)
+    made = toy.pairs(80)
     toy.write(Path("a.tsv"), [f"{source}\t{target}" for source, target in made])
     rows = [json.dumps({"source": source, "target": target}) for source, target in made]
     Path("b.jsonl.gz").write_bytes(gzip.compress("\n".join(rows).encode()))

@@ -14,6 +14,7 @@ def split(model: object, text: str) -> list[str]:
 def test_punctuation_stands_apart() -> None:
     assert split(models.BPE(), "two dogs... (run)") == ["▁two", "▁dogs", "...", "▁", "(", "run", ")"]
     assert split(models.WordLevel(), "dogs...") == ["▁dogs", ".", ".", "."]
+    assert split(models.WordLevel(), "«I_TURN_LEFT»") == ["▁", "«", "I_TURN_LEFT", "»"]
 
 
 @pytest.mark.parametrize("name", [*SPECIALS, "<0x41>"])
