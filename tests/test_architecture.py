@@ -38,6 +38,7 @@ WITHOUT_SOURCE = (
     "benchmarks",
     "laws",
     "test_architecture.py",
+    "test_deploy.py",
     "test_packaging.py",
     "test_public.py",
 )  # tests of many files at once

@@ -12,6 +12,7 @@ from typing import Any
 
 from regard.alignment.symmetrizing import intersection
 from regard.base.errors import RegardError
+from regard.base.extras import install_hint
 from regard.base.files import write_text
 from regard.data.corpus import Corpus, Counts
 from regard.data.links import Links, parse_links, to_pharaoh
@@ -63,7 +64,7 @@ def _program() -> Any:
     try:
         return importlib.import_module(EFLOMAL)
     except ImportError as error:
-        raise RegardError("links by eflomal need the package eflomal: pip install 'regard[align]'") from error
+        raise RegardError(f"links by eflomal need the package eflomal: {install_hint('align')}") from error
 
 
 def _read(path: Path, count: int) -> list[Links]:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from regard.base.errors import ConfigError, RegardError, check_at_least
+from regard.base.extras import install_hint
 from regard.base.files import write_text
 from regard.data.links import Gold
 
@@ -133,7 +134,7 @@ def _locale(language: str) -> Any:
     try:
         from babel import Locale, UnknownLocaleError
     except ImportError as error:
-        raise RegardError("dates: the demo writes its dates with babel: pip install 'regard[demo]'") from error
+        raise RegardError(f"dates: the demo writes its dates with babel: {install_hint('demo')}") from error
     try:
         return Locale.parse(language)
     except (UnknownLocaleError, ValueError) as error:

@@ -24,6 +24,7 @@ from regard.attention.positions.sinusoidal import Sinusoidal
 from regard.attention.scores.dot import Dot
 from regard.attention.scores.scaled_dot import ScaledDot
 from regard.base.errors import RegardError, UsageError
+from regard.base.extras import install_hint
 from regard.decoding.packed.acceptance import unusual
 from regard.layers.block import Block
 from regard.layers.embedding import Embedding
@@ -44,7 +45,7 @@ def library() -> Any:
     try:
         return import_module("ctranslate2")
     except ImportError as error:
-        raise RegardError("ctranslate2 is not installed: pip install 'regard[ctranslate2]'") from error
+        raise RegardError(f"ctranslate2 is not installed: {install_hint('ctranslate2')}") from error
 
 
 def check_expressible(design: Any, where: str) -> Transformer:

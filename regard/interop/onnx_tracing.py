@@ -19,6 +19,7 @@ import torch
 from torch import Tensor
 
 from regard.base.errors import RegardError
+from regard.base.extras import install_hint
 from regard.interop.onnx_graphs import OnnxGraph
 
 OPSET = 18
@@ -29,7 +30,7 @@ def libraries() -> tuple[Any, Any]:
     try:
         return import_module("onnx"), import_module("onnxruntime")
     except ImportError as error:
-        raise RegardError("onnx and onnxruntime are not installed: pip install 'regard[onnx]'") from error
+        raise RegardError(f"onnx and onnxruntime are not installed: {install_hint('onnx')}") from error
 
 
 def trace(graph: OnnxGraph, given: Sequence[Tensor]) -> Any:

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.base.errors import RegardError
+from regard.base.extras import install_hint
 from regard.base.files import write_bytes
 from regard.runs.log import Log
 
@@ -38,7 +39,7 @@ def _figure(train: Sequence[dict[str, Any]], valid: Sequence[dict[str, Any]], ex
     try:
         from matplotlib.figure import Figure
     except ImportError as error:
-        raise RegardError("curves need matplotlib, which is not installed: pip install 'regard[plots]'") from error
+        raise RegardError(f"curves need matplotlib, which is not installed: {install_hint('plots')}") from error
     figure = Figure(figsize=(_WIDTH, _HEIGHT * (2 + len(extra))), layout="constrained")
     first, *others, last = figure.subplots(2 + len(extra), sharex=True, squeeze=False)[:, 0]
     _draw(first, train, "loss", "training")

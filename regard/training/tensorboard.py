@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from regard.base.errors import RegardError
+from regard.base.extras import install_hint
 from regard.training.progress import Progress, StepReport
 
 
@@ -15,7 +16,7 @@ class TensorBoard(Progress):
         try:
             from torch.utils.tensorboard import SummaryWriter
         except ImportError as error:
-            raise RegardError("tensorboard is not installed: pip install 'regard[tensorboard]'") from error
+            raise RegardError(f"tensorboard is not installed: {install_hint('tensorboard')}") from error
         self._open: Any = SummaryWriter
         self._folder, self._watching = str(folder), watching or Progress()
         self._writer: Any = None

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 import typer
 
 from regard.apps.options import ThreadsOption, examples, use_threads
+from regard.base.extras import install_hint
 
 app = typer.Typer(add_completion=False)
 
@@ -91,7 +92,7 @@ def _draw(translator: Any, text: str, path: Path) -> None:
     try:
         from regard.inspection.pictures.draw import heat_map, save_figure
     except ImportError:
-        typer.echo(f"regard: {path} needs matplotlib: pip install 'regard[plots]'", err=True)
+        typer.echo(f"regard: {path} needs matplotlib: {install_hint('plots')}", err=True)
         return
     found = translator.translate([text])[0].text
     looked = look(translator, text, found)

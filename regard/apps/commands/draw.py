@@ -9,6 +9,7 @@ import typer
 
 from regard.apps.options import examples
 from regard.base.errors import RegardError, UsageError
+from regard.base.extras import install_hint
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -185,7 +186,7 @@ def _load() -> ModuleType:
         from regard.inspection.pictures import draw as pictures
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "matplotlib":
-            raise RegardError("draw needs matplotlib: pip install 'regard[plots]'") from error
+            raise RegardError(f"draw needs matplotlib: {install_hint('plots')}") from error
         raise
     return pictures
 

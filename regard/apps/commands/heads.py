@@ -7,6 +7,7 @@ import typer
 
 from regard.apps.commands.align import ReverseOption, load_translator, read_pairs
 from regard.apps.options import DeviceOption, ThreadsOption, examples, use_threads
+from regard.base.extras import install_hint
 
 if TYPE_CHECKING:
     from regard.alignment.heads import Ranking
@@ -78,7 +79,7 @@ def _check_picture(out: Path) -> None:
     try:
         from regard.inspection.pictures.draw import check_name
     except ImportError as error:
-        raise RegardError("heads: --out needs matplotlib: pip install 'regard[plots]'") from error
+        raise RegardError(f"heads: --out needs matplotlib: {install_hint('plots')}") from error
     check_name(out)
 
 

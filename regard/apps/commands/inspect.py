@@ -17,6 +17,7 @@ from regard.apps.options import (
     use_threads,
 )
 from regard.base.errors import RegardError, UsageError, unknown
+from regard.base.extras import install_hint
 
 if TYPE_CHECKING:
     from regard.inspection.explanation.explain import Explanation
@@ -120,6 +121,6 @@ def _load_pictures() -> ModuleType:
         from regard.inspection.pictures import draw as pictures
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] == "matplotlib":
-            raise RegardError("inspect --png and --svg need matplotlib: pip install 'regard[plots]'") from error
+            raise RegardError(f"inspect --png and --svg need matplotlib: {install_hint('plots')}") from error
         raise
     return pictures

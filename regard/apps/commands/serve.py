@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from regard.apps.options import DeviceOption, EngineOption, PrecisionOption, ShortlistOption, ThreadsOption, examples
+from regard.base.extras import install_hint
 
 app = typer.Typer(add_completion=False)
 
@@ -98,4 +99,4 @@ def _check_installed() -> None:
         if not find_spec(name)
     ]
     if missing:
-        raise RegardError(f"serve needs {', '.join(missing)}: pip install 'regard[serve]'")
+        raise RegardError(f"serve needs {', '.join(missing)}: {install_hint('serve')}")

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import Any
 
 from regard.base.errors import RegardError
+from regard.base.extras import install_hint
 from regard.markup.documents.opened import OpenDocument, decoded, tagged
 
 _FORMS = re.compile(r"nplurals\s*=\s*(\d+)")
@@ -57,7 +58,7 @@ def _parsed(text: str, name: str) -> Any:
     try:
         polib = import_module("polib")
     except ImportError as error:
-        raise RegardError(f"{name}: message catalogs need polib: pip install 'regard[documents]'") from error
+        raise RegardError(f"{name}: message catalogs need polib: {install_hint('documents')}") from error
     try:
         return polib.pofile(text + "\n", wrapwidth=78)
     except (OSError, ValueError, IndexError, AttributeError) as error:

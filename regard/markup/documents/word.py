@@ -16,6 +16,7 @@ from itertools import pairwise
 from typing import Any
 
 from regard.base.errors import RegardError
+from regard.base.extras import install_hint
 from regard.markup.documents.opened import OpenDocument, Wording
 from regard.markup.segments import Inline, Mark
 
@@ -87,7 +88,7 @@ def _opened(content: bytes, name: str) -> Any:
     try:
         docx = import_module("docx")
     except ImportError as error:
-        raise RegardError(f"{name}: Word documents need python-docx: pip install 'regard[documents]'") from error
+        raise RegardError(f"{name}: Word documents need python-docx: {install_hint('documents')}") from error
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as packed:
             size = sum(part.file_size for part in packed.infolist())

@@ -9,6 +9,7 @@ import pytest
 import regard.apps.commands.demo
 import regard.data.dates
 import regard.tasks.run
+from regard.base.extras import install_hint
 from regard.data.dates import DateSettings
 from regard.tasks.run import read_run
 from tests.apps.running import Run
@@ -55,7 +56,7 @@ def test_without_babel_one_sentence_says_how_to_get_it(run: Run, monkeypatch: py
     regard.data.dates._locale.cache_clear()
     done = run("demo")
     assert done.code == 1
-    assert done.sentence == "dates: the demo writes its dates with babel: pip install 'regard[demo]'"
+    assert done.sentence == "dates: the demo writes its dates with babel: " + install_hint("demo")
 
 
 def test_the_settings_that_come_with_it_are_sound() -> None:

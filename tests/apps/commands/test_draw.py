@@ -12,8 +12,9 @@ import pytest
 from matplotlib.image import imread
 
 from regard.apps.cli import main
+from regard.base.extras import install_hint
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(autouse=True)
@@ -154,4 +155,4 @@ def test_without_matplotlib_the_sentence_says_what_to_install() -> None:
             env=os.environ | {"PYTHONPATH": str(ROOT)},
         )
         assert done.returncode == 1
-        assert done.stderr == "regard: draw needs matplotlib: pip install 'regard[plots]'\n"
+        assert done.stderr == f"regard: draw needs matplotlib: {install_hint('plots')}\n"

@@ -8,6 +8,7 @@ import pytest
 from regard.apps.server import live
 from regard.apps.server.guard import Sites
 from regard.apps.server.service import Service
+from regard.base.extras import install_hint
 from tests.apps.running import Run
 
 
@@ -63,4 +64,4 @@ def test_the_options_arrive(home: Path, run: Run, monkeypatch: pytest.MonkeyPatc
 def test_what_is_missing_is_named(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "uvicorn" else Service)
     done = run("serve", "runs/en-de")
-    assert (done.code, done.sentence) == (1, "serve needs uvicorn: pip install 'regard[serve]'")
+    assert (done.code, done.sentence) == (1, f"serve needs uvicorn: {install_hint('serve')}")
