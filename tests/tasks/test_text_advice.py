@@ -84,6 +84,15 @@ def test_the_reasons_are_words() -> None:
     assert advice.metric_reason == "chrF decides, since BLEU hardly leaves 0 with so little text"
 
 
+def test_of_very_little_text_little_is_promised() -> None:
+    few = advise(replace(SHORT, lines=50))
+    assert few.reasons[2:] == (
+        "300 steps of 1,024 tokens: the text about 300 times",
+        "50 pairs teach words rather than sentences; useful translators begin at about 10,000",
+    )
+    assert len(advise(replace(INFLECTION, lines=50)).reasons) == 3
+
+
 def test_outputs_may_be_as_long_as_the_text_needs() -> None:
     assert advise(SCAN).max_ratio is None
     assert advise(replace(SCAN, stretch_words=4.0, stretch_characters=9.0)).max_ratio == 5.0
