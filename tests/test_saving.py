@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 import torch
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
 
 import regard
 from regard.base.errors import UsageError
@@ -80,6 +82,22 @@ def test_what_cannot_be_loaded_again_is_not_saved(tmp_path: Path, monkeypatch: p
     with pytest.raises(UsageError, match=r"save: the tensor 'output\.bias' is not as the design makes it"):
         save(other, tmp_path / "b.safetensors")
     assert not (tmp_path / "b.safetensors").exists()
+
+
+def test_a_model_that_the_safetensors_library_rewrote_is_loaded(tmp_path: Path) -> None:
+    file = write_trained(tmp_path / "a.safetensors")
+    with safe_open(file, "pt") as opened:
+        metadata = opened.metadata()
+    save_file(load_file(file), tmp_path / "same.safetensors", metadata=metadata)
+    assert load(tmp_path / "same.safetensors").translate(LINES[:2]) == load(file).translate(LINES[:2])
+    del metadata["checksum"]
+    halves = {name: tensor.half() for name, tensor in load_file(file).items()}
+    save_file(halves, tmp_path / "half.safetensors", metadata=metadata)
+    again = load(tmp_path / "half.safetensors")
+    assert torch.equal(again.models[0].output.weight, load(file).models[0].output.weight.half().float())
+    save(again, tmp_path / "whole.safetensors")
+    with safe_open(tmp_path / "whole.safetensors", "pt") as opened:
+        assert "checksum" in opened.metadata()
 
 
 def test_it_is_public() -> None:

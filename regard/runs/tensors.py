@@ -6,6 +6,7 @@ rather than by the library because the library orders the texts at random and bu
 
 import hashlib
 import json
+import re
 import struct
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -19,6 +20,7 @@ from regard.base.errors import RegardError
 from regard.base.files import replacing, unreadable
 
 CHECKSUM = "checksum"
+_SHA256 = re.compile("[0-9a-f]{64}")
 _ALIGNMENT = 8
 _NAMES = {
     torch.float64: "F64",
@@ -57,15 +59,20 @@ def write_tensors(path: str | Path, tensors: Mapping[str, Tensor], texts: Mappin
 
 
 def read_tensors(path: str | Path) -> tuple[dict[str, Tensor], dict[str, str]]:
-    """Read what `write_tensors` wrote, and verify the checksum."""
+    """Read what `write_tensors` wrote, and verify the checksum.
+
+    A file without one is read as it is: another program wrote it, which changed the tensors on purpose.
+    """
     with _opened(path) as file:
         texts = dict(file.metadata() or {})
         tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  it is no mapping
     expected = texts.pop(CHECKSUM, None)
-    if expected is None:
-        raise RegardError(f"{path}: a safetensors file, but not one that Regard wrote: its metadata has no checksum")
-    if expected != _checksum(tensors, texts):
-        raise DamagedError(f"{path}: the file is damaged: its content does not match its checksum")
+    misspelled = expected is None and any(_SHA256.fullmatch(text) for text in texts.values())  # its name was damaged
+    if misspelled or (expected is not None and expected != _checksum(tensors, texts)):
+        raise DamagedError(
+            f"{path}: the file is damaged: its content does not match its checksum; if another program changed it on "
+            f"purpose, leave '{CHECKSUM}' out of the metadata there"
+        )
     return tensors, texts
 
 

@@ -105,7 +105,7 @@ def test_a_cut_off_model_is_never_read(share: float, tmp_path_factory: pytest.Te
 
 def test_files_of_other_kinds_are_told_apart(tmp_path: Path) -> None:
     save_file({"weight": torch.ones(2)}, tmp_path / "foreign", metadata={"format": "pt"})
-    with pytest.raises(RegardError, match="foreign: a safetensors file, but not one that Regard wrote"):
+    with pytest.raises(RegardError, match="foreign: a safetensors file, but not a regard model"):
         load_artifact(tmp_path / "foreign")
     write_tensors(tmp_path / "other", {}, {})
     with pytest.raises(RegardError, match="other: a safetensors file, but not a regard model"):

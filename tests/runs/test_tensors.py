@@ -8,6 +8,7 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor
 
@@ -82,10 +83,24 @@ def test_any_missing_end_is_noticed(tmp_path: Path) -> None:
             read_tensors(path)
 
 
-def test_a_foreign_file_is_told_from_a_damaged_one(tmp_path: Path) -> None:
-    save_file({"weight": torch.ones(2)}, tmp_path / "a")
-    with pytest.raises(RegardError, match="not one that Regard wrote"):
+def test_a_file_that_another_program_wrote_is_read_without_a_checksum(tmp_path: Path) -> None:
+    save_file({"weight": torch.ones(2)}, tmp_path / "a", metadata={"format": "pt"})
+    tensors, texts = read_tensors(tmp_path / "a")
+    assert torch.equal(tensors["weight"], torch.ones(2))
+    assert texts == {"format": "pt"}
+
+
+def test_a_checksum_has_to_fit_even_when_its_name_is_damaged(tmp_path: Path) -> None:
+    write_tensors(tmp_path / "a", {"weight": torch.ones(2)}, {"kind": "x"})
+    whole = (tmp_path / "a").read_bytes()
+    (tmp_path / "a").write_bytes(whole.replace(b'"checksum"', b'"chdcksum"'))
+    with pytest.raises(DamagedError, match="does not match its checksum; if another program changed it on purpose"):
         read_tensors(tmp_path / "a")
+    with safe_open(tmp_path / "a", "pt") as file:
+        metadata = file.metadata()
+    save_file({"weight": torch.zeros(2)}, tmp_path / "b", metadata=metadata)
+    with pytest.raises(DamagedError, match="leave 'checksum' out of the metadata there"):
+        read_tensors(tmp_path / "b")
 
 
 def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
