@@ -32,6 +32,7 @@ COMMANDS = {
     "translate": ("regard.apps.commands.translate", "Translate lines from standard input."),
     "predict": ("regard.apps.commands.predict", "Label texts with a classifier, or fill masked tokens."),
     "generate": ("regard.apps.commands.generate", "Continue texts with a language model."),
+    "next": ("regard.apps.commands.next", "Print the likeliest next words of a text, by a language model."),
     "evaluate": ("regard.apps.commands.evaluate", "Evaluate a model on a test set."),
     "compare": ("regard.apps.commands.compare", "Evaluate several models side by side, by sentence length."),
     "align": ("regard.apps.commands.align", "Align the words of texts and their translations."),

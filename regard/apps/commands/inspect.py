@@ -35,7 +35,7 @@ app = typer.Typer(add_completion=False)
 )
 def inspect(
     model: Annotated[Path, typer.Argument(help="A model file or run folder.")],
-    text: Annotated[str, typer.Argument(help="The text to translate.")],
+    text: Annotated[str, typer.Argument(help="The text to translate; for a language model, to read.")],
     target: Annotated[
         str | None, typer.Option(help="A given translation to explain instead of the model's own.")
     ] = None,
@@ -55,7 +55,8 @@ def inspect(
 ) -> None:
     """Write a page that explains a translation: word links, attention weights, alternatives, the beam's path.
 
-    The page is one file that opens offline, in any browser.
+    The page is one file that opens offline, in any browser. For a language model it shows what each token of the text
+    looked at, how likely it was, and what may come next.
     """
     use_threads(threads)
     for name, given in (("the text", text), ("--target", target or ""), ("--prefix", prefix)):
@@ -65,7 +66,10 @@ def inspect(
         raise UsageError("inspect: there is no text to translate")
     pictures = _load_pictures() if png or svg else None
     page = _place(out)
+    from regard.apps.commands.next import write_continuation
+    from regard.decoding.generator import Generator
     from regard.decoding.translator import Translator
+    from regard.inspection.explanation.continuing import explain_continuation
     from regard.inspection.explanation.explain import Detail, explain
     from regard.inspection.explanation.forced import ATTENTION_KINDS
     from regard.loading import load
@@ -74,8 +78,13 @@ def inspect(
         raise UsageError(unknown("--attention", attention, ("cross", "all"), "choices"))
     detail = Detail(attention=ATTENTION_KINDS if attention == "all" else ATTENTION_KINDS[:1])
     translator = load(model, device=device)
+    if isinstance(translator, Generator):
+        if target is not None or prefix or pictures is not None:
+            raise UsageError(f"{model}: a language model; --target, --prefix, --png and --svg need a translator")
+        write_continuation(replace(explain_continuation(translator, text), model=model.stem), page)
+        return
     if not isinstance(translator, Translator):
-        raise UsageError(f"{model}: a language model, which reads no source; there is no pair to inspect")
+        raise UsageError(f"{model}: neither translates nor continues texts, so there is nothing to inspect")
     search = chosen_strategy(strategy, beam, translator.strategy)
     explanation = explain(translator, text, prefix=prefix, target=target, strategy=search, detail=detail)
     _write_page(replace(explanation, model=model.stem), page)

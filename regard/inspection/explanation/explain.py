@@ -128,8 +128,8 @@ def explain(
     for number, (piece, (start, whole)) in enumerate(zip(layout.pieces, starts, strict=True)):
         if number in looked:
             given = translator.target.encode(start)
-            found, path = find_translation(translator, piece, given, None if whole else search_with)
-            parts.append(look_into(translator, piece, found, path, len(given) + whole, before, detail.attention))
+            found = find_translation(translator, piece, given, None if whole else search_with)
+            parts.append(look_into(translator, piece, found, len(given) + whole, before, detail.attention))
         else:
             parts.append(next(others))
         before += f"{parts[-1].texts[1]}\n"

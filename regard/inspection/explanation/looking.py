@@ -1,5 +1,7 @@
 """One text and its translation under teacher forcing: tokens, alternatives, attention weights, word links."""
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 
@@ -22,32 +24,45 @@ OTHERS = 6
 """the number of alternatives shown for a target token"""
 
 
+class FoundTranslation(NamedTuple):
+    """The ids of a translation, its text, and the path of the search."""
+
+    tokens: tuple[int, ...]
+    text: str
+    path: Path = ()
+
+
 def find_translation(
     translator: Translator, text: str, given: list[int], strategy: Strategy | None
-) -> tuple[tuple[int, ...], Path]:
-    """The ids of the best translation and the search path; the given ids, where there is nothing to search."""
+) -> FoundTranslation:
+    """The best translation; the given ids, where there is nothing to search.
+
+    Placeholders such as `{name}` and addresses are kept as `translate` keeps them, without a path of the search.
+    """
     if strategy is None:
-        return tuple(given), ()
+        return FoundTranslation(tuple(given), translator.target.decode(given))
+    if not given and translator.keeper is not None and translator.keeper.finds(text):
+        [kept] = translator.translate([text], strategy=strategy, split="line")
+        return FoundTranslation(tuple(translator.target.encode(kept.text)), kept.text)
     device = next(translator.models[0].parameters()).device
     source = torch.tensor([[*translator.source.encode(text), EOS]], device=device)
     lengths = torch.tensor([source.shape[1]], device=device)
     trace = Trace()
     [[best, *_]] = search(translator.models, source, lengths, strategy, [given], trace=trace)
-    return best.tokens, beam_path(trace[0], best.tokens)
+    return FoundTranslation(best.tokens, translator.target.decode(best.tokens), beam_path(trace[0], best.tokens))
 
 
 def look_into(
     translator: Translator,
     text: str,
-    found: tuple[int, ...],
-    path: Path,
+    translation: FoundTranslation,
     forced: int,
     before: str,
     attention: tuple[AttentionKind, ...],
 ) -> TextPart:
-    """The explanation of a text and the ids of its translation, of which the first `forced` were given."""
+    """The explanation of a text and its translation, of which the first `forced` tokens were given."""
     read = tuple(translator.source.encode(text))
-    spelled = translator.target.decode(found)
+    found, spelled, path = translation
     seen = force(translator.models, [*read, EOS], [*found, EOS], {"cross", *attention})
     written = []
     for at, token in enumerate(tokens_of(translator.target, spelled, found)):

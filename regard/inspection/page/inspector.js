@@ -67,7 +67,7 @@ export class Inspector {
     const summed = "what each step considered, with sums of log-probabilities";
     this.pathPanel = panel("The way of the search", summed, this.path);
     this.pathPanel.classList.add("wide");
-    const none = "This model has no attention over its source, so there are no weights to show.";
+    const none = "This model has no attention over what it reads, so there are no weights to show.";
     this.none = element("p", { class: "none", text: none });
     this.panels = [this.none, this.mapPanel, this.headsPanel, this.pathPanel];
   }

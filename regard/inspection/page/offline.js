@@ -1,6 +1,7 @@
 // The page that `regard inspect` writes: one explanation, which stands in the page itself.
 
 import { followScheme } from "./colors.js";
+import { isContinuation } from "./reading.js";
 import { Viewer } from "./viewer.js";
 import { showWords } from "./words.js";
 
@@ -16,5 +17,6 @@ const viewer = new Viewer(find("inspector"), find("target"), {
     }),
 });
 viewer.show(explanation);
+find("source").parentElement.hidden = isContinuation(explanation);
 find("model").textContent = explanation.model ?? "";
 followScheme(find("theme"), () => viewer.redraw());

@@ -4,8 +4,14 @@
 const LEAST = 0.12;
 const START = { text: "▸", starts: true, word: null };
 
+/** Whether a language model read a text: what was read is what was written. */
+export function isContinuation(explanation) {
+  return Boolean(explanation.next);
+}
+
 /** Words, or tokens where a word is made of many: texts without spaces, characters, dates. */
 export function fittingGrain(explanation) {
+  if (isContinuation(explanation)) return "tokens"; // linked by weights, which are those of tokens
   const read = explanation.parts.filter((part) => part.target.length);
   const wide = (side) => {
     const tokens = read.reduce((sum, part) => sum + part[side].length - 1, 0);
@@ -69,11 +75,12 @@ export function linksOf(explanation, units, grain, view) {
 function tokenLinks(part, number, units, view) {
   const weights = weightsOf(part, view);
   if (!weights) return [];
+  const { shift } = axesOf(part, view.kind).columns;
   const at = { source: byToken(units.source, number), target: byToken(units.target, number) };
   return part.target.flatMap((_, row) => {
     const most = Math.max(...weights[row]);
     return weights[row].flatMap((strength, column) => {
-      const [source, target] = [at.source.get(column), at.target.get(row)];
+      const [source, target] = [at.source.get(column - shift), at.target.get(row)];
       const strong = strength >= LEAST && strength >= most / 2;
       return strong && source !== undefined && target !== undefined ? [{ source, target, strength }] : [];
     });

@@ -3,7 +3,7 @@
 import { element, hintAtMore, panel, soon } from "./dom.js";
 import { Links } from "./links.js";
 import { download } from "./picture.js";
-import { sureness } from "./reading.js";
+import { isContinuation, sureness } from "./reading.js";
 import { showWords, step } from "./words.js";
 
 const UNSURE = 0.5;
@@ -29,6 +29,7 @@ export class Strip {
     this.words = { source: [], target: [] };
     const save = ["svg", "png"].map((kind) => this.#save(kind));
     this.panel = panel("Links", "which words made which", this.host, ...tools, ...save);
+    this.note = this.panel.querySelector("header p");
     this.panel.classList.add("wide", "linked");
     this.panel.append(this.key);
     this.fit = soon(() => this.#fit());
@@ -41,9 +42,11 @@ export class Strip {
     const part = explanation.parts[number];
     const linked = new Set(links.map((link) => link.source));
     const languages = explanation.languages ?? {};
+    const read = isContinuation(explanation);
+    this.note.textContent = read ? "below what is read, above what it looked at" : "which words made which";
     const marks = {
-      source: (word, unit, at) => links.length && !linked.has(at) && idle(word),
-      target: (word, unit) => this.#doubt(word, part, unit),
+      source: (word, unit, at) => !read && links.length && !linked.has(at) && idle(word),
+      target: (word, unit) => this.#doubt(word, part, unit, read ? 0 : UNSURE),
     };
     for (const side of ["source", "target"]) {
       const own = units[side].map((unit, at) => ({ ...unit, at })).filter((unit) => unit.part === number);
@@ -58,25 +61,25 @@ export class Strip {
       this.words[side] = [];
       own.forEach((unit, at) => (this.words[side][unit.at] = made[at]));
     }
-    this.#explain();
+    this.#explain(isContinuation(explanation));
     this.#fit();
     this.links.show(this.words, links);
   }
 
-  #doubt(word, part, unit) {
+  #doubt(word, part, unit, least) {
     const tokens = unit.tokens.map((at) => part.target[at]);
     word.setAttribute("aria-haspopup", "dialog");
-    word.classList.toggle("given", tokens.every((token) => token.forced));
+    word.classList.toggle("given", part.path.length > 0 && tokens.every((token) => token.forced));
     const share = Math.round(sureness(part, unit) * 100);
-    word.title = `${share} % sure`;
-    if (share >= UNSURE * 100) return;
+    word.title = `${share} %${least ? " sure" : ""}`;
+    if (share >= least * 100) return;
     word.classList.add("unsure");
     word.setAttribute("aria-description", word.title);
   }
 
   /** What the marks mean, where there are any. */
-  #explain() {
-    const has = (kind) => this.host.querySelector(`.${kind}`);
+  #explain(continued) {
+    const has = (kind) => !(continued && kind === "given") && this.host.querySelector(`.${kind}`);
     const told = [
       has("idle") && ["idle", "made nothing"],
       has("unsure") && ["unsure", "less than 50 % sure"],

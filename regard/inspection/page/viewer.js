@@ -1,10 +1,11 @@
 // What both pages show of an explanation: the translation, the links of one sentence, and what is below them.
 
 import { closeAlternatives, showAlternatives } from "./alternatives.js";
-import { element, watched } from "./dom.js";
+import { element, panel, watched } from "./dom.js";
 import { Inspector } from "./inspector.js";
 import { lightWords, litUnits } from "./lighting.js";
-import { fittingGrain, firstView, linksOf, unitsOf } from "./reading.js";
+import { showNext } from "./next.js";
+import { fittingGrain, firstView, isContinuation, linksOf, unitsOf } from "./reading.js";
 import { Strip } from "./strip.js";
 import { showWords } from "./words.js";
 
@@ -36,6 +37,8 @@ export class Viewer {
     this.part = explanation.parts[part]?.target.length ? part : looked;
     this.grain = this.chosenGrain ?? fittingGrain(explanation);
     this.host.hidden = looked < 0;
+    showNext(this.comesNext, explanation.next);
+    this.grains[0].parentElement.hidden = isContinuation(explanation);
     this.#showText();
     if (looked >= 0) this.#showPart();
   }
@@ -62,7 +65,8 @@ export class Viewer {
     this.strip = new Strip(this.focus, (at, word) => this.#press(at, word), [this.pager, grains]);
     this.inspector = new Inspector(this.focus, () => this.units, ask);
     this.inspector.view.watch(() => this.grain === "tokens" && this.#link());
-    host.replaceChildren(this.strip.panel, ...this.inspector.panels);
+    this.comesNext = panel("What comes next", "the likeliest words, with their probabilities", element("div", {}));
+    host.replaceChildren(this.comesNext, this.strip.panel, ...this.inspector.panels);
   }
 
   #showText() {
@@ -98,7 +102,8 @@ export class Viewer {
   #link() {
     const { explanation, units, grain } = this;
     const shown = this.inspector.view.get();
-    const view = shown.kind === "cross" ? shown : { ...firstView(explanation, explanation.parts[this.part]), kind: "cross" };
+    const first = firstView(explanation, explanation.parts[this.part]);
+    const view = shown.kind === first.kind ? shown : first;
     this.links = linksOf(explanation, units, grain, view);
     this.strip.show(explanation, this.part, units, this.links);
     this.#light();

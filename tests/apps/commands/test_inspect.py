@@ -69,7 +69,7 @@ def test_the_search_can_be_chosen(home: Path, run: Run) -> None:
 
 def test_mistakes_are_told_in_a_sentence(home: Path, run: Run) -> None:
     assert "no text" in run("inspect", "runs/en-de", " ").sentence
-    assert "a language model" in run("inspect", "runs/lm", TEXT).sentence
+    assert "a language model; --target" in run("inspect", "runs/lm", TEXT, "--target", "das").sentence
     assert "there is no such file or folder" in run("inspect", "runs/none", TEXT).sentence
     assert "not both" in run("inspect", "runs/en-de", TEXT, "--target", "das", "--prefix", "das").sentence
     assert "the text is not UTF-8" in run("inspect", "runs/en-de", "\udcff").sentence

@@ -104,7 +104,7 @@ def test_a_recurrent_model_and_one_without_attention_have_pages_too(tmp_path: Pa
     assert page.locator("canvas.cells").is_visible()
     assert page.get_by_label("Heads").is_hidden()  # there is but one
     page = opened(visit, tmp_path, explain(model(Seq2seq(width=8, attention=None)), "the dog"))
-    assert page.get_by_text("no attention over its source").is_visible()
+    assert page.get_by_text("no attention over what it reads").is_visible()
     assert page.locator(".path svg").is_visible()
 
 

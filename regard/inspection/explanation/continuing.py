@@ -1,0 +1,102 @@
+"""The explanation of a text that a language model reads: what each token looked at, and what may come next."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from regard.attention.record import attention_layers, watch
+from regard.base.errors import UsageError
+from regard.data.subwords.tokenizer import EOS, words
+from regard.decoding.generator import Generator
+from regard.decoding.next_words import NextWord, next_words
+from regard.decoding.scorer import evaluating, first_token, log_mean, most_positions
+from regard.inspection.explanation.forced import entropy, likeliest
+from regard.inspection.explanation.looking import OTHERS
+from regard.inspection.explanation.text_part import Layer, ShownAlternative, TextPart, Written
+from regard.inspection.explanation.tokens import SPACE, Token, shown, tokens_of
+from regard.inspection.page.standalone import standalone
+
+COMING = "…"
+"""how the place of the next token is shown"""
+
+
+@dataclass(frozen=True, eq=False)
+class Continuation:
+    """A text, the words that may come next, and what the model looked at."""
+
+    text: str
+    next_words: tuple[NextWord, ...]
+    part: TextPart
+    """the tokens with their log-probabilities; in `decoder` the weights, whose last row predicts what is next"""
+    model: str = ""
+    """the name of the model, for readers"""
+
+    def looked_at(self, layer: int = -1) -> list[tuple[str, float]]:
+        """The words of the text with the weight that the next token gave to each, the mean of a layer's heads.
+
+        What it gave to the beginning of the text is left out; empty for a model without attention.
+        """
+        if not self.part.decoder:
+            return []
+        weights = self.part.decoder[layer].weights.mean(0)[-1].tolist()[1:]
+        sums: dict[int, float] = {}
+        for token, weight in zip(self.part.source, weights, strict=False):
+            if token.word is not None:
+                sums[token.word] = sums.get(token.word, 0.0) + weight
+        return list(zip(words(self.text), (sums.get(at, 0.0) for at in range(len(words(self.text)))), strict=True))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The explanation as plain JSON, in the form of a translation's: the text is what was read and written."""
+        own = words(self.text)
+        return {
+            "source": {"text": self.text, "words": own},
+            "target": {"text": self.text, "words": own},
+            "score": round(self.part.score, 4),
+            "links": [],
+            "heads": None,
+            "attention": ["decoder"] if self.part.decoder else [],
+            "model": self.model,
+            "parts": [self.part.to_dict()],
+            "next": [
+                {"text": word.text, "log_probability": round(word.log_probability, 4)} for word in self.next_words
+            ],
+            "looked_at": [{"word": word, "weight": round(weight, 4)} for word, weight in self.looked_at()],
+        }
+
+    def to_html(self, title: str = "Regard") -> str:
+        """A self-contained HTML page that works offline."""
+        return standalone(self.to_dict(), title)
+
+
+def explain_continuation(generator: Generator, text: str, count: int = 10) -> Continuation:
+    """Explain what a language model makes of a text: its tokens, the `count` likeliest next words, its attention."""
+    subwords, models = generator.subwords, generator.models
+    ids = subwords.encode(text)
+    room = most_positions(models)
+    if room is not None and len(ids) >= room:
+        raise UsageError(f"next: the text has {len(ids)} tokens, but the model reads {room - 1}; give a shorter one")
+    rows = torch.tensor([[first_token(models[0]), *ids]], device=next(models[0].parameters()).device)
+    layers: list[Layer] = []
+    distributions = []
+    with evaluating(models):
+        for model in models:
+            with watch(model, dict.fromkeys(attention_layers(model)), within=torch.no_grad) as seen:
+                distributions.append(model(None, None, rows).float().log_softmax(-1))
+            for name, calls in seen.items():
+                weights = torch.cat(calls, dim=2)[0].float().cpu()
+                if weights.shape[1:] == (rows.shape[1],) * 2:
+                    layers.append(Layer(name, weights, tuple(entropy(weights).tolist())))
+        chances = log_mean(distributions)[0].cpu()
+    tokens = tokens_of(subwords, text, ids)
+    written = []
+    for at, (token, number) in enumerate(zip([*tokens[:-1], Token(COMING, True)], [*ids, EOS], strict=True)):
+        others = [
+            ShownAlternative(shown(subwords, other), chance, subwords.decode([*ids[:at], other]))
+            for other, chance in likeliest(chances[at], OTHERS + 1, without=number)
+        ]
+        kept = tuple(other for other in others if other.token.text != SPACE)[:OTHERS]
+        written.append(Written(token, float(chances[at, number]), True, kept))
+    score = sum(one.log_probability for one in written[:-1])
+    part = TextPart((text, text), score, source=tokens, target=tuple(written), decoder=tuple(layers), spelling=subwords)
+    return Continuation(text, tuple(next_words(generator, text, count)), part)
