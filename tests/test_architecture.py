@@ -36,6 +36,7 @@ VARIANTS = ("scores", "masks", "normalizers", "positions", "memories", "backends
 
 WITHOUT_SOURCE = (
     "benchmarks",
+    "faults",
     "laws",
     "test_architecture.py",
     "test_deploy.py",

@@ -46,9 +46,9 @@ def unknown(where: str, name: str, known: Iterable[str], kind: str) -> str:
 
 
 def check_at_least(where: str, least: float, **settings: float) -> None:
-    """Raise a ConfigError if a setting is less than `least`."""
+    """Raise a ConfigError if a setting is less than `least`, or not a number."""
     for name, value in settings.items():
-        if value < least:
+        if not value >= least:
             raise ConfigError(f"{where}: {name} must be at least {least}, but is {value}")
 
 

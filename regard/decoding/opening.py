@@ -1,9 +1,10 @@
 """The decoding settings of a model file: strategy, tokenizers, shortlist, sentence splitting."""
 
 import re
+from typing import Any
 
 from regard.base.config import from_dict
-from regard.base.errors import UsageError
+from regard.base.errors import RegardError, UsageError
 from regard.data.subwords.tokenizer import SubwordPair, Subwords
 from regard.decoding.layout import SPLITS, Split
 from regard.decoding.shortlist import Shortlist
@@ -13,13 +14,27 @@ from regard.runs.artifact import Artifact
 _DIRECTION = re.compile(r"([A-Za-z]{2,3})(?:_[A-Za-z0-9]+)?-[A-Za-z]{2,3}(?:_[A-Za-z0-9]+)?")
 
 
+_MOST = {"size": 1_024, "n_best": 1_024, "max_length": 100_000, "max_extra": 100_000, "max_ratio": 100.0}
+"""what a model file may ask for: more would let a forged one take all memory"""
+
+
 def strategy_of(artifact: Artifact) -> Strategy | None:
     """The model's decoding strategy."""
     table = artifact.config.get("decoding")
     if table is None:
         return None
     member = STRATEGIES.get(str(table.get("name", "beam")), f"{artifact.name}: decoding")
-    settings: Strategy = from_dict({key: value for key, value in table.items() if key != "name"}, member)
+    where = f"{artifact.name}: decoding"
+    settings: Strategy = from_dict({key: value for key, value in table.items() if key != "name"}, member, where)
+    for name, most in _MOST.items():
+        value = getattr(settings, name, None)
+        if value is not None and not value <= most:
+            raise UsageError(f"{where}.{name}: is {value}, but a model file may ask for {most} at most")
+    vocabulary = artifact.vocabularies[1]
+    for name in ("prefix", "suppress"):
+        tokens: tuple[int, ...] = getattr(settings, name)
+        if len(tokens) > _MOST["max_length"] or max(tokens, default=0) >= vocabulary:
+            raise UsageError(f"{where}.{name}: must be tokens of the model, which has {vocabulary}")
     return settings
 
 
@@ -27,14 +42,49 @@ def shortlist_of(artifact: Artifact) -> Shortlist:
     """The model's shortlist."""
     if "shortlist" not in artifact.extras:
         raise UsageError(f"{artifact.name}: has no shortlist; `regard shortlist` makes one")
-    return Shortlist.from_extras(artifact.extras["shortlist"], artifact.name)
+    found = Shortlist.from_extras(artifact.extras["shortlist"], artifact.name)
+    if (len(found.translations), found.vocabulary) != artifact.vocabularies:
+        raise RegardError(f"{artifact.name}: its shortlist is for other vocabularies; make one with `regard shortlist`")
+    return found
+
+
+def max_source_of(artifact: Artifact) -> int | None:
+    """The longest source in tokens that the model was trained on, if its file says so."""
+    found = artifact.extras.get("max_source")
+    if found is not None and (type(found) is not int or found < 1):
+        raise RegardError(f"{artifact.name}: its max_source must be a whole number of tokens, but is {found!r}")
+    return found
+
+
+def alignment_of(artifact: Artifact) -> dict[str, Any] | None:
+    """The entry of the model file that names its alignment heads, if it has one."""
+    found = artifact.extras.get("alignment")
+    if found is not None and not isinstance(found, dict):
+        raise RegardError(f"{artifact.name}: its alignment must be a table, but is {found!r}")
+    return found
+
+
+def vocabulary_of(artifact: Artifact, side: str) -> Subwords:
+    """The tokenizer of a side, which must have as many pieces as the model was built for."""
+    if side not in artifact.tokenizers:
+        raise RegardError(f"{artifact.name}: has no tokenizer for its {side}")
+    try:
+        found = Subwords.from_json(artifact.tokenizers[side])
+    except RegardError as error:
+        raise RegardError(f"{artifact.name}: {error}") from error
+    if len(found) != artifact.sizes.get(side):
+        raise RegardError(
+            f"{artifact.name}: its tokenizer of the {side} has {len(found)} pieces, but the model was built for "
+            f"{artifact.sizes.get(side)}"
+        )
+    return found
 
 
 def subwords_of(artifact: Artifact) -> SubwordPair:
     """The tokenizers of both sides; the same object where they share one vocabulary."""
-    source, target = artifact.tokenizers["source"], artifact.tokenizers["target"]
-    read = Subwords.from_json(source)
-    return SubwordPair(read, read if source == target else Subwords.from_json(target))
+    read = vocabulary_of(artifact, "source")
+    same = artifact.tokenizers["source"] == artifact.tokenizers.get("target")
+    return SubwordPair(read, read if same else vocabulary_of(artifact, "target"))
 
 
 def split_of(artifact: Artifact) -> Split:

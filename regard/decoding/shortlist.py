@@ -22,6 +22,7 @@ from regard.data.lexicon import TokenPair, translations
 from regard.data.subwords.tokenizer import EOS
 from regard.decoding.words import Words
 
+_MOST_RATIO = 64  # of unpacked to packed; numbers of words do not compress further, and bombs do
 SPECIAL = EOS + 1
 """the tokens below this id are special; they are in every shortlist, and keep their ids"""
 
@@ -74,9 +75,17 @@ class Shortlist:
     def from_extras(cls, extras: Mapping[str, Any], where: str = "the model") -> Self:
         """The shortlist that `to_extras` wrote."""
         try:
-            numbers = np.frombuffer(zlib.decompress(base64.b85decode(extras["tokens"])), "<u4").astype(np.int64)
+            packed = base64.b85decode(extras["tokens"])
+            unpacking = zlib.decompressobj()
+            numbers = np.frombuffer(unpacking.decompress(packed, _MOST_RATIO * len(packed) + 4096), "<u4").astype(
+                np.int64
+            )
             count, frequent, target = (int(extras[name]) for name in ("source", "frequent", "target"))
-        except (KeyError, ValueError, zlib.error) as error:
+            if not unpacking.eof or min(count, frequent) < 0 or count + frequent > len(numbers):
+                raise ValueError("its numbers are not as many as it says")
+        except (KeyError, ValueError, TypeError, OverflowError, zlib.error) as error:
             raise RegardError(f"{where}: its shortlist cannot be read: {error}") from error
         sizes, flat = numbers[:count], numbers[count:]
+        if int(sizes.sum()) != len(flat) - frequent or int(flat.max(initial=0)) >= target:
+            raise RegardError(f"{where}: its shortlist cannot be read: it names words that are not there")
         return cls(np.split(flat[frequent:], np.cumsum(sizes)[:-1]), flat[:frequent], target)

@@ -14,8 +14,9 @@ import torch
 from torch import Tensor
 
 from regard.base.config import from_dict
-from regard.base.errors import RegardError
+from regard.base.errors import ConfigError, RegardError
 from regard.models.model import MODELS, Design
+from regard.runs.forgery import build_checked, check_fits, check_parts
 from regard.runs.tensors import read_tensors, write_tensors
 
 _KIND = "regard model"
@@ -59,13 +60,19 @@ class Artifact:
         """The settings of the model."""
         if "model" not in self.config:
             raise RegardError(f"{self.name}: its config has no table 'model'")
-        design: Design = from_dict({"model": self.config["model"]}, _Config).model
+        try:
+            design: Design = from_dict({"model": self.config["model"]}, _Config).model
+        except (ConfigError, RecursionError) as error:
+            raise ConfigError(f"{self.name}: {error}") from error
+        if design is None:
+            raise RegardError(f"{self.name}: its config names no model")
         return design
 
     def model(self) -> Any:
         """Build the model with its weights, in evaluation mode; the caller's random generator is left as it was."""
+        design = self.design()
         with torch.random.fork_rng():
-            model = self.design().build(self.sizes)
+            model = build_checked(self.name, lambda: design.build(self.sizes), self.weights)
         load_weights(model, self.weights, self.name)
         model.__dict__[_ORIGIN] = replace(self, weights={})
         return model.eval()
@@ -99,8 +106,9 @@ def load_artifact(path: str | Path) -> Artifact:
     try:
         parts = _first_format(texts) if texts["version"] == "1" else {name: json.loads(texts[name]) for name in _PARTS}
         tied = json.loads(texts["tied"])
-    except (KeyError, ValueError) as error:
+    except (KeyError, ValueError, TypeError, RecursionError) as error:
         raise RegardError(f"{path}: the metadata of the model cannot be read: {error}") from error
+    check_parts(str(path), parts, tied, tensors)
     weights = tensors | {name: tensors[first] for name, first in tied.items()}
     return Artifact(**parts, weights=weights, name=str(path))
 
@@ -144,14 +152,6 @@ def split_ties(weights: Mapping[str, Tensor]) -> tuple[dict[str, Tensor], dict[s
 
 
 def load_weights(model: torch.nn.Module, weights: Mapping[str, Tensor], name: str = "the weights") -> None:
-    """Copy weights into a model with the same names and shapes; an error names the first difference."""
-    own = model.state_dict()
-    for missing in sorted(own.keys() - weights.keys()):
-        raise RegardError(f"{name}: has no tensor '{missing}', which the model needs")
-    for surplus in sorted(weights.keys() - own.keys()):
-        raise RegardError(f"{name}: has a tensor '{surplus}', which the model does not know")
-    for key, tensor in own.items():
-        if tensor.shape != weights[key].shape:
-            found, wanted = tuple(weights[key].shape), tuple(tensor.shape)
-            raise RegardError(f"{name}: the tensor '{key}' has shape {found}, but the model needs {wanted}")
+    """Copy weights into a model with the same names, shapes and types; an error names the first difference."""
+    check_fits(model, weights, name)
     model.load_state_dict(dict(weights))

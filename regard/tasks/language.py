@@ -15,7 +15,7 @@ from regard.data.store import build_store
 from regard.data.subwords.tokenizer import PAD, Subwords
 from regard.data.windows import Streams, StreamSettings, TextWindow
 from regard.decoding.generator import Generator
-from regard.decoding.opening import strategy_of
+from regard.decoding.opening import strategy_of, vocabulary_of
 from regard.decoding.strategy import STRATEGIES, Strategy
 from regard.metrics.quality import QualityScore
 from regard.models.model import Design
@@ -110,7 +110,7 @@ class Language(Task):
     ) -> Generator:
         """A generator; a shortlist is not used, since there is no source to choose likely words by."""
         first = one_vocabulary(artifacts)
-        return Generator(models, Subwords.from_json(first.tokenizers["text"]), strategy or strategy_of(first))
+        return Generator(models, vocabulary_of(first, "text"), strategy or strategy_of(first))
 
     @classmethod
     def evaluate(cls, opened: Generator, files: Sequence[Path], how: Evaluation) -> list[QualityScore]:

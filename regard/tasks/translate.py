@@ -27,7 +27,15 @@ from regard.data.store import Store, build_store
 from regard.data.subwords.resegment import Resegment
 from regard.data.subwords.tokenizer import SubwordPair
 from regard.decoding.layout import Split
-from regard.decoding.opening import shortlist_of, source_language_of, split_of, strategy_of, subwords_of
+from regard.decoding.opening import (
+    alignment_of,
+    max_source_of,
+    shortlist_of,
+    source_language_of,
+    split_of,
+    strategy_of,
+    subwords_of,
+)
 from regard.decoding.scorer import most_positions
 from regard.decoding.sentences import ended, several
 from regard.decoding.strategies.greedy import Greedy
@@ -234,8 +242,8 @@ class Translate(Task):
             pair.source,
             pair.target,
             strategy or strategy_of(first),
-            max_source=first.extras.get("max_source"),
-            alignment=first.extras.get("alignment"),
+            max_source=max_source_of(first),
+            alignment=alignment_of(first),
             shortlist=shortlist_of(first) if shortlist else None,
             language=source_language_of(first),
             split=split_of(first),

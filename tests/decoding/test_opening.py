@@ -1,13 +1,14 @@
 """What a model file says of decoding."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
-from regard.base.errors import UsageError
+from regard.base.errors import RegardError, UsageError
 from regard.data.subwords.learn import SubwordSettings, learn_subwords
 from regard.data.subwords.tokenizer import Subwords
 from regard.decoding.opening import source_language_of, split_of, strategy_of, subwords_of
@@ -63,9 +64,11 @@ def test_vocabularies_of_two_languages_stay_two(tmp_path: Path) -> None:
     mixed = Artifact(
         config=artifact.config,
         task="translate",
-        sizes=artifact.sizes,
+        sizes={**artifact.sizes, "target": len(words(["eins zwei drei"]))},
         tokenizers={"source": artifact.tokenizers["source"], "target": other},
     )
+    with pytest.raises(RegardError, match="its tokenizer of the target has 7 pieces, but the model was built for 11"):
+        subwords_of(replace(mixed, sizes=artifact.sizes))
     assert subwords_of(mixed).target.to_json() == other
     assert subwords_of(mixed).source.to_json() == artifact.tokenizers["source"]
 

@@ -22,6 +22,7 @@ from typing import Any, SupportsIndex
 from tokenizers import AddedToken, Tokenizer
 
 from regard.base.errors import RegardError
+from regard.data.subwords.safety import check_tokenizer
 
 PAD, UNK, BOS, EOS = 0, 1, 2, 3
 SPECIALS = ("<pad>", "<unk>", "<s>", "</s>")
@@ -208,7 +209,10 @@ class SubwordPair:
     @classmethod
     def from_json(cls, text: str) -> "SubwordPair":
         """The pair that `to_json` wrote."""
-        content = json.loads(text)
+        try:
+            content = json.loads(text)
+        except (ValueError, RecursionError) as error:
+            raise RegardError(f"subwords: not JSON that can be read: {str(error)[:200]}") from error
         source = Subwords.from_json(json.dumps(content["source"]))
         target = content["target"]
         return cls(source, source if target is None else Subwords.from_json(json.dumps(target)))
@@ -220,7 +224,8 @@ def words(text: str) -> list[str]:
 
 
 def parse_tokenizer(text: str, where: str) -> Tokenizer:
-    """Parse the library's tokenizer from JSON."""
+    """Parse the library's tokenizer from JSON, which is checked first."""
+    check_tokenizer(text, where)
     try:
         return Tokenizer.from_str(text)
     except Exception as error:  # the library raises bare Exception, whatever is wrong

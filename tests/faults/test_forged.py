@@ -1,0 +1,88 @@
+"""A model file that a stranger wrote ends in one sentence, or works, in time and memory like its size."""
+
+import json
+import resource
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from regard.base.errors import RegardError
+from regard.loading import load
+from tests.faults.forged import FORGERIES, Tensors, Texts, put, write
+
+ROOM = 2 << 30  # bytes beyond what the process has
+
+
+@pytest.fixture(autouse=True)
+def little_memory() -> Iterator[None]:
+    """A forgery that asks for much memory fails instead of taking the machine's."""
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + ROOM, before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+def use(path: Path, **settings: Any) -> None:
+    """All that a user may do with a model."""
+    translator = load(path, **settings)
+    translator.translate(["A dog .", ""], alignments=translator.aligner is not None)
+
+
+def test_the_model_itself_works(tmp_path: Path) -> None:
+    use(write(tmp_path / "model", lambda texts, tensors: None))
+
+
+@pytest.mark.parametrize("name", FORGERIES)
+def test_a_forged_model_is_refused_in_one_sentence(tmp_path: Path, name: str) -> None:
+    path = write(tmp_path / "model", FORGERIES[name])
+    with pytest.raises(RegardError) as refused:
+        use(path, shortlist="shortlist" in name)
+    assert len(str(refused.value).splitlines()) == 1
+    assert len(str(refused.value)) < 1_000
+
+
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**20), 10**20)
+    | st.floats()
+    | st.text(max_size=5)
+    | st.sampled_from(["none", "softmax", "causal", "learned(4)", "rms", "gated", "window(-1)"]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+def paths(tree: Any, here: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Every place in a tree of tables and lists."""
+    if here:
+        yield here
+    if isinstance(tree, dict):
+        for name, value in tree.items():
+            yield from paths(value, (*here, name))
+
+
+@settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_any_value_at_any_place_is_refused_or_works(tmp_path: Path, data: st.DataObject) -> None:
+    def forge(texts: Texts, tensors: Tensors) -> None:
+        content = json.loads(texts["tokenizers"]["target"])
+        parts = {name: texts[name] for name in ("config", "task", "sizes", "tokenizers", "extras", "tied")}
+        where = data.draw(st.sampled_from([*paths(parts), *(("", *own) for own in paths(content))]))
+        value = data.draw(VALUES)
+        if where[0] == "":
+            put(*where[1:], value)(content, tensors)
+            texts["tokenizers"] = dict.fromkeys(("source", "target"), json.dumps(content))
+        else:
+            put(*where, value)(texts, tensors)
+
+    path = write(tmp_path / "model", forge)
+    try:
+        use(path)
+    except RegardError as error:
+        assert len(str(error).splitlines()) == 1
