@@ -30,6 +30,7 @@ COMMANDS = {
     "settings": ("regard.apps.commands.settings", "List the settings of a run file, with meanings and examples."),
     "train": ("regard.apps.commands.train", "Train a model, or resume its training."),
     "translate": ("regard.apps.commands.translate", "Translate lines from standard input."),
+    "import": ("regard.apps.commands.importing", "Read a Hugging Face model folder."),
     "predict": ("regard.apps.commands.predict", "Label texts with a classifier, or fill masked tokens."),
     "generate": ("regard.apps.commands.generate", "Continue texts with a language model."),
     "next": ("regard.apps.commands.next", "Print the likeliest next words of a text, by a language model."),

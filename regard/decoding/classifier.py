@@ -22,7 +22,10 @@ class Labeling:
 
 
 class Classifier(Predictor):
-    """A model of classes; where an example may have several labels, it has those of at least `threshold`."""
+    """A model of classes; where an example may have several labels, it has those of at least `threshold`.
+
+    An example has so many `texts`; None: one or two.
+    """
 
     def __init__(
         self,
@@ -31,7 +34,7 @@ class Classifier(Predictor):
         classes: Sequence[str],
         *,
         labels: LabelCount = "one",
-        texts: int = 1,
+        texts: int | None = 1,
         threshold: float = 0.5,
         **settings: Any,
     ) -> None:
@@ -41,8 +44,9 @@ class Classifier(Predictor):
     def classify(self, examples: Sequence[Sequence[str]]) -> list[Labeling]:
         """The labels of each example, which is made of one or two texts."""
         for example in examples:
-            if isinstance(example, str) or len(example) != self.texts:
-                raise UsageError(f"classify: each example must be a list of {self.texts} text{'s'[: self.texts - 1]}")
+            if isinstance(example, str) or not self._fits(example):
+                wanted = {1: "one text", 2: "two texts"}.get(self.texts or 0, "one or two texts")
+                raise UsageError(f"classify: each example must be a list of {wanted}")
         logits = self.outputs(self.frame.rows(self.subwords, examples))
         return [self._labeling(one.tolist()) for one in map(self._probabilities, logits)]
 
@@ -50,7 +54,7 @@ class Classifier(Predictor):
         """The labels of each line; two texts are split at a tab."""
         examples = [line.split("\t") for line in lines]
         for number, example in enumerate(examples, start=1):
-            if len(example) != self.texts:
+            if not self._fits(example):
                 wanted = "one text" if self.texts == 1 else "two texts, split at a tab"
                 raise UsageError(f"predict: line {number} must be {wanted}, but has {len(example)} columns")
         return [
@@ -60,6 +64,9 @@ class Classifier(Predictor):
             )
             for one in self.classify(examples)
         ]
+
+    def _fits(self, example: Sequence[str]) -> bool:
+        return len(example) in ((1, 2) if self.texts is None else (self.texts,))
 
     def _probabilities(self, logits: torch.Tensor) -> torch.Tensor:
         return logits.softmax(-1) if self.labels == "one" else logits.sigmoid()

@@ -10,6 +10,7 @@ computes the same without storing them. An output with another distribution, suc
 `loss`.
 """
 
+import torch
 import torch.nn.functional as F
 from jaxtyping import Float, Int64
 from torch import Tensor, nn
@@ -22,6 +23,11 @@ _LOGITS_AT_ONCE = 2**21
 
 class LinearOutput(nn.Linear):
     """The output layer over a vocabulary."""
+
+    def fix_bias(self) -> None:
+        """Make the bias a constant, zeros at first: it is kept with the weights, but not learned."""
+        del self.bias
+        self.register_buffer("bias", torch.zeros(self.out_features))
 
     def loss(
         self,

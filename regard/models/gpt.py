@@ -43,6 +43,8 @@ class Gpt(Layered):
     activation: Activation = "gelu_tanh"
     tie: Literal["none", "target"] = "target"
     """weight tying: whether output and embedding share one matrix"""
+    output_bias: Literal["none", "learned", "fixed"] = "none"
+    """the bias of the output layer; fixed numbers rule out tokens that an imported model does not have"""
 
     views: ClassVar[tuple[View, ...]] = ("past",)
     presets: ClassVar[dict[str, dict[str, Any]]] = {
@@ -68,7 +70,9 @@ class GptModel(Writer):
         first, _ = split_positions(design.positions, "gpt.positions")
         self.target = Embedding(vocabulary, design.width, std=STD, positions=first, dropout=design.dropout)
         self.decoder = design.stack(design.layers, "past", deepnorm(design.layers))
-        self.output = LinearOutput(design.width, vocabulary, bias=False)
+        self.output = LinearOutput(design.width, vocabulary, bias=design.output_bias == "learned")
+        if design.output_bias == "fixed":
+            self.output.fix_bias()
         if design.residual_scale != "deepnorm":  # DeepNorm has its own initialization
             normal(self.decoder, STD, RESIDUAL_ENDS, 2 * design.layers)
         normal(self.output, STD)

@@ -1,5 +1,6 @@
 """Classification of texts: which label, or which labels, a text or a pair of texts has."""
 
+import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -119,8 +120,8 @@ class Classify(Task):
     def prepare(self, folder: Path, data: Path, say: Say = lambda text: None) -> PreparedLabels:
         examples = self.data.read(self.data.train, data)
         where = " and ".join(str(data / file) for file in self.data.train)
-        print_of = " ".join(digest(data / file) for file in self.data.train)
-        refuse_other(print_of, f"data.train: {where}", folder / "text.sha256")
+        contents = " ".join(digest(data / file) for file in self.data.train)
+        refuse_other(hashlib.sha256(contents.encode()).hexdigest(), f"data.train: {where}", folder / "text.sha256")
         say("subwords")
         texts = [text for example in examples for text in example.texts]
         subwords = self.subwords.of_texts(texts, folder / "subwords.json", data)

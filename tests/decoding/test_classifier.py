@@ -33,5 +33,5 @@ def test_two_texts_are_split_at_a_tab() -> None:
     assert one.text == f"{other.labels[0]}\t{max(other.probabilities.values()):.4f}"
     with pytest.raises(UsageError, match="line 2 must be two texts, split at a tab, but has 1 columns"):
         made.predict(["a\tb", "c"])
-    with pytest.raises(UsageError, match="a list of 2 texts"):
+    with pytest.raises(UsageError, match="a list of two texts"):
         made.classify(["the cat"])

@@ -61,6 +61,8 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
     "gpt": {
         **_LAYERS,
         "untied": {"tie": "none", "feedforward": 24, "activation": "relu"},
+        "fixed bias": {"output_bias": "fixed"},
+        "learned bias": {"output_bias": "learned"},
         "no positions": {"positions": None},
         "shared keys": {"heads": 4, "key_heads": 1},
     },

@@ -1,4 +1,4 @@
-"""regard export: write a model for CTranslate2 or ONNX."""
+"""regard export: write a model for CTranslate2, ONNX or Hugging Face transformers."""
 
 from pathlib import Path
 from typing import Annotated
@@ -9,7 +9,7 @@ from regard.apps.options import examples
 
 app = typer.Typer(add_completion=False)
 
-PROGRAMS = ("ctranslate2", "onnx")
+PROGRAMS = ("ctranslate2", "onnx", "huggingface")
 
 
 @app.command(
@@ -17,12 +17,13 @@ PROGRAMS = ("ctranslate2", "onnx")
         "regard export runs/en-de --to ctranslate2 --out en-de.ct2",
         "regard export runs/en-de --to ctranslate2 --quantize int8 --out en-de.ct2",
         "regard export en-de.safetensors --to onnx --out en-de-onnx",
+        "regard export runs/reviews --to huggingface --out reviews-hf",
         "regard translate --engine ctranslate2 en-de.ct2 < input.en",
     )
 )
 def export(
     model: Annotated[Path, typer.Argument(help="A model file or run folder.")],
-    to: Annotated[str, typer.Option(help="The format: ctranslate2 or onnx.")],
+    to: Annotated[str, typer.Option(help="The format: ctranslate2, onnx or huggingface.")],
     out: Annotated[Path, typer.Option(help="The folder to write.")],
     quantize: Annotated[
         str | None, typer.Option(help="Quantization of the weights: float32, int8, int16, float16 …")
@@ -33,9 +34,13 @@ def export(
     from regard.base.errors import UsageError, check_one_of
 
     check_one_of("export", PROGRAMS, to=to)
-    if to == "onnx":
-        if quantize is not None:
-            raise UsageError("--quantize: goes with --to ctranslate2 alone")
+    if to != "ctranslate2" and quantize is not None:
+        raise UsageError("--quantize: goes with --to ctranslate2 alone")
+    if to == "huggingface":
+        from regard.interop.huggingface import export_huggingface
+
+        export_huggingface(model, out, force=force)
+    elif to == "onnx":
         from regard.interop.onnx_export import export_onnx
 
         export_onnx(model, out, force=force)

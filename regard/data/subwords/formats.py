@@ -43,6 +43,22 @@ def load_subwords(path: str | Path) -> Subwords:
     return Subwords(_convert(model, str(path)))
 
 
+def original_ids(text: str, subwords: Subwords) -> list[int | None]:
+    """The id that each token of an adopted `tokenizer.json` has there; None where it has none."""
+    content = json.loads(text)
+    model = content["model"]
+    pieces = enumerate(piece for piece, _ in model["vocab"]) if model["type"] == "Unigram" else ()
+    ids = {piece: at for at, piece in pieces} or dict(model["vocab"])
+    ids |= {token["content"]: token["id"] for token in content.get("added_tokens") or []}
+    known = {**_ALIASES, **{special: special for special in SPECIALS}, model.get("unk_token"): "<unk>"}
+    specials: dict[str, int] = {}
+    for piece, number in ids.items():
+        if piece in known and (piece == known[piece] or known[piece] not in specials):
+            specials[known[piece]] = number
+    rest = subwords.pieces[len(SPECIALS) :]
+    return [*(specials.get(name) for name in SPECIALS), *(ids.get(piece) for piece in rest)]
+
+
 def _adopt(data: bytes, where: str) -> Tokenizer:
     try:
         content: dict[str, Any] = json.loads(data)

@@ -1,0 +1,38 @@
+"""regard import: a Hugging Face model folder as one model file."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from regard.apps.options import examples
+
+app = typer.Typer(add_completion=False)
+
+
+@app.command(
+    name="import",
+    epilog=examples(
+        "regard import bert-base-uncased --out bert.safetensors",
+        "regard predict bert.safetensors < lines-with-a-mask.txt",
+        "regard export bert.safetensors --to huggingface --out bert-again",
+    ),
+)
+def import_(
+    folder: Annotated[Path, typer.Argument(help="A folder with config.json, model.safetensors and tokenizer.json.")],
+    out: Annotated[Path | None, typer.Option(help="The model file; by default named after the folder.")] = None,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+) -> None:
+    """Read a model folder of Hugging Face (BERT, RoBERTa, DistilBERT, GPT-2) and write it as one model file.
+
+    A setting that Regard does not have is refused by its name. Only safetensors are read.
+    """
+    from regard.base.errors import UsageError
+    from regard.interop.huggingface import import_folder
+
+    place = folder.resolve().with_suffix(".safetensors") if out is None else out
+    place = Path(place.name) if out is None else place
+    if place.exists() and not force:
+        raise UsageError(f"{place}: is there already; --force writes over it, --out names another file")
+    made = import_folder(folder, place)
+    typer.echo(f"wrote {place}: {made.family}, {made.weights:,} weights, for the task {made.task}")

@@ -1,0 +1,90 @@
+"""BERT: `BertForMaskedLM` and `BertForSequenceClassification`."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from regard.interop.family import ACTIVATIONS_THERE, NEVER, Entry, Family, activation_here, affine
+
+
+@dataclass(frozen=True)
+class Bert(Family):
+    """The names of BERT; RoBERTa shares most of them."""
+
+    design: ClassVar[str] = "bert"
+    prefix: ClassVar[str] = "bert."
+    tasks: ClassVar[Mapping[str, str]] = {
+        "BertForMaskedLM": "masked",
+        "BertForSequenceClassification": "classify",
+        "BertForPreTraining": "masked",
+    }
+    names: ClassVar[Mapping[str, str]] = {
+        "layers": "num_hidden_layers",
+        "width": "hidden_size",
+        "heads": "num_attention_heads",
+        "feedforward": "intermediate_size",
+        "dropout": "hidden_dropout_prob",
+        "attention_dropout": "attention_probs_dropout_prob",
+        "norm_epsilon": "layer_norm_eps",
+        "segments": "type_vocab_size",
+    }
+    more_keys: ClassVar[frozenset[str]] = frozenset({"hidden_act", "max_position_embeddings", "tie_word_embeddings"})
+    fixed: ClassVar[Mapping[str, Any]] = {
+        "is_decoder": False,
+        "add_cross_attention": False,
+        "position_embedding_type": "absolute",
+        "is_encoder_decoder": False,
+    }
+    unread: ClassVar[str] = r"position_ids$|predictions\.bias$|decoder\.(weight|bias)$|seq_relationship|pooler\."
+    aliases: ClassVar[Mapping[str, str]] = {"cls.predictions.decoder.bias": "cls.predictions.bias"}
+
+    def settings(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            "positions": f"learned({config['max_position_embeddings'] - self.offset(config)})",
+            "activation": activation_here(config["hidden_act"], "hidden_act"),
+            "tie": "target" if config.get("tie_word_embeddings", True) else "none",
+        }
+
+    def config(self, model: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            "max_position_embeddings": int(model["positions"]["length"]) + self.offset({"pad_token_id": 0}),
+            "hidden_act": ACTIVATIONS_THERE[model["activation"]],
+            "tie_word_embeddings": model["tie"] == "target",
+        }
+
+    def offset(self, config: Mapping[str, Any]) -> int:
+        """How many rows of the position table are not used."""
+        return 0
+
+    def entries(self, model: Mapping[str, Any], task: str, config: Mapping[str, Any]) -> Iterator[Entry]:
+        inside, stack = f"{self.prefix}embeddings.", f"{self.prefix}encoder.layer."
+        yield Entry("source.table.weight", (f"{inside}word_embeddings.weight",), vocabulary=True)
+        places = (f"{inside}position_embeddings.weight",)
+        yield Entry("source.positions.weight", places, skipped=self.offset(config))
+        if model["segments"] is not None:
+            yield Entry("segments.weight", (f"{inside}token_type_embeddings.weight",))
+        yield from affine("norm", f"{inside}LayerNorm")
+        for at in range(model["layers"]):
+            ours, theirs = f"encoder.layers.{at}", f"{stack}{at}"
+            mixed = tuple(f"{theirs}.attention.self.{part}" for part in ("query", "key", "value"))
+            yield from affine(f"{ours}.self_attention.projections.joint", mixed)
+            yield from affine(f"{ours}.self_attention.output", f"{theirs}.attention.output.dense")
+            yield from affine(f"{ours}.norms.self_attention", f"{theirs}.attention.output.LayerNorm")
+            yield from affine(f"{ours}.feedforward.inner", f"{theirs}.intermediate.dense")
+            yield from affine(f"{ours}.feedforward.outer", f"{theirs}.output.dense")
+            yield from affine(f"{ours}.norms.feedforward", f"{theirs}.output.LayerNorm")
+        yield from self.head(model, task)
+
+    def head(self, model: Mapping[str, Any], task: str) -> Iterator[Entry]:
+        """The tensors of the head."""
+        if task == "classify":
+            yield from affine("head.inner", f"{self.prefix}pooler.dense")
+            yield from affine("head.outer", "classifier")
+            return
+        yield from affine("head.inner", "cls.predictions.transform.dense")
+        yield from affine("head.norm", "cls.predictions.transform.LayerNorm")
+        if model["tie"] == "target":
+            yield Entry("head.output.bias", ("cls.predictions.bias",), vocabulary=True, missing=NEVER)
+            return
+        yield Entry("head.output.weight", ("cls.predictions.decoder.weight",), vocabulary=True)
+        yield Entry("head.output.bias", ("cls.predictions.decoder.bias",), vocabulary=True, missing=NEVER)

@@ -1,0 +1,291 @@
+"""Folders of transformers: the same numbers here and there, in both directions."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+import transformers
+from transformers import BertConfig, DistilBertConfig, GPT2Config, RobertaConfig
+
+import regard
+from regard.base.errors import RegardError, UsageError
+from regard.decoding.strategies.greedy import Greedy
+from regard.interop.huggingface import export_huggingface, import_folder, read_folder
+from regard.models.bert import Bert
+from regard.models.gpt import Gpt
+from regard.runs.artifact import Artifact, load_artifact, save_artifact
+from tests.decoding.readers import vocabulary
+
+from . import hf_folders as folders
+
+SMALL = {"num_hidden_layers": 2, "hidden_size": 24, "num_attention_heads": 3, "intermediate_size": 40}
+LABELS = {"num_labels": 3}
+READERS: dict[str, tuple[str, Any, dict[str, str]]] = {
+    "bert": ("BertForMaskedLM", BertConfig(**SMALL), folders.BRACKETS),
+    "bert, untied, relu": (
+        "BertForMaskedLM", BertConfig(**SMALL, tie_word_embeddings=False, hidden_act="relu"), folders.BRACKETS,
+    ),
+    "bert, three segments, new gelu": (
+        "BertForMaskedLM", BertConfig(**SMALL, type_vocab_size=3, hidden_act="gelu_new"), folders.BRACKETS,
+    ),
+    "bert, classes": ("BertForSequenceClassification", BertConfig(**SMALL, **LABELS), folders.BRACKETS),
+    "roberta": (
+        "RobertaForMaskedLM",
+        RobertaConfig(**SMALL, type_vocab_size=1, layer_norm_eps=1e-5, max_position_embeddings=50),
+        folders.ANGLES,
+    ),
+    "roberta, untied": ("RobertaForMaskedLM", RobertaConfig(**SMALL, tie_word_embeddings=False), folders.ANGLES),
+    "roberta, classes": ("RobertaForSequenceClassification", RobertaConfig(**SMALL, **LABELS), folders.ANGLES),
+    "distilbert": (
+        "DistilBertForMaskedLM", DistilBertConfig(n_layers=2, dim=24, n_heads=3, hidden_dim=40), folders.BRACKETS,
+    ),
+    "distilbert, classes": (
+        "DistilBertForSequenceClassification",
+        DistilBertConfig(n_layers=2, dim=24, n_heads=3, hidden_dim=40, **LABELS),
+        folders.BRACKETS,
+    ),
+}  # fmt: skip
+LENGTHS = [9, 4, 7]
+
+
+def reader(name: str, folder: Path) -> Any:
+    kind, config, names = READERS[name]
+    return folders.write(folder, kind, config, names)
+
+
+def logits_here(
+    artifact: Artifact, tokens: torch.Tensor, keep: torch.Tensor, segments: torch.Tensor | None = None
+) -> torch.Tensor:
+    """Our logits for their ids, in their order."""
+    order = artifact.extras["huggingface"]["order"]
+    new = {old: at for at, old in enumerate(order) if old is not None}
+    ids = tokens.apply_(lambda old: new[old]) * keep
+    model = artifact.model()
+    with torch.no_grad():
+        made = model(ids, keep.sum(1), segments)
+        if artifact.task == "classify":
+            return made
+        return model.output(made)[..., torch.tensor([new[old] for old in range(len(new))])]
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_logits_of_readers_are_the_same(name: str, tmp_path: Path) -> None:
+    theirs = reader(name, tmp_path)
+    artifact = read_folder(tmp_path)
+    pad = theirs.config.pad_token_id
+    words = [pad, *(at for at in range(theirs.config.vocab_size) if at != pad)]
+    tokens, keep = folders.rows_of(LENGTHS, words)
+    expected = theirs(input_ids=tokens, attention_mask=keep.long()).logits
+    got = logits_here(artifact, tokens.clone(), keep)
+    if artifact.task == "classify":
+        folders.close(got, expected)
+    else:
+        folders.close(got[keep], expected[keep])
+
+
+@pytest.mark.parametrize("name", ["bert", "roberta"])
+def test_padding_on_the_left_changes_nothing(name: str, tmp_path: Path) -> None:
+    theirs = reader(name, tmp_path)
+    pad = theirs.config.pad_token_id
+    words = [pad, *(at for at in range(theirs.config.vocab_size) if at != pad)]
+    tokens, keep = folders.rows_of(LENGTHS, words)
+    left, seen = tokens.flip(1), keep.flip(1)
+    first = pad + 1 if name == "roberta" else 0
+    at = (seen.cumsum(1) - 1).clamp(min=0) + first
+    expected = theirs(input_ids=left, attention_mask=seen.long(), position_ids=at).logits
+    for row, length in enumerate(LENGTHS):
+        alone = left[row : row + 1, -length:]
+        got = logits_here(read_folder(tmp_path), alone.clone(), torch.ones_like(alone).bool())
+        folders.close(got[0], expected[row, -length:])
+
+
+def test_segments_are_the_same(tmp_path: Path) -> None:
+    theirs = reader("bert", tmp_path)
+    tokens, keep = folders.rows_of([8, 8], list(range(20)))
+    segments = (torch.arange(8) > 4).long().expand(2, 8)
+    got = logits_here(read_folder(tmp_path), tokens.clone(), keep, segments)
+    folders.close(got, theirs(input_ids=tokens, token_type_ids=segments).logits)
+
+
+@pytest.mark.parametrize("name", READERS)
+def test_what_was_read_is_written_as_it_was(name: str, tmp_path: Path) -> None:
+    theirs = reader(name, tmp_path / "theirs")
+    import_folder(tmp_path / "theirs", tmp_path / "model.safetensors")
+    export_huggingface(tmp_path / "model.safetensors", tmp_path / "again")
+    again = type(theirs).from_pretrained(tmp_path / "again").eval()
+    tokens, keep = folders.rows_of(LENGTHS, [theirs.config.pad_token_id, *range(8, 20)])
+    expected = theirs(input_ids=tokens, attention_mask=keep.long()).logits
+    got, seen = again(input_ids=tokens, attention_mask=keep.long()).logits, keep if expected.dim() == 3 else slice(None)
+    folders.close(got[seen], expected[seen], 1e-6)
+    before, after = (transformers.AutoTokenizer.from_pretrained(tmp_path / name) for name in ("theirs", "again"))
+    assert before(folders.TEXTS)["input_ids"] == after(folders.TEXTS)["input_ids"]
+
+
+def test_masked_places_are_filled_as_transformers_fills_them(tmp_path: Path) -> None:
+    theirs = reader("bert", tmp_path)
+    import_folder(tmp_path, tmp_path / "model.safetensors")
+    filler = regard.load(tmp_path / "model.safetensors")
+    (places,) = filler.fill(["word1 [MASK] word3"], count=4)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path)
+    ids = tokenizer.convert_tokens_to_ids(["[CLS]", "word1", "[MASK]", "word3", "[SEP]"])
+    best = theirs(torch.tensor([ids])).logits[0, 2].softmax(-1)[: len(tokenizer)].topk(4)
+    known = [one for one in places[0] if one.text]
+    for one in known:
+        assert one.probability == pytest.approx(
+            float(theirs(torch.tensor([ids])).logits[0, 2].softmax(-1)[tokenizer.convert_tokens_to_ids(one.text)]),
+            rel=1e-4,
+        )
+    assert best.values[0] <= places[0][0].probability * (1 + 1e-4)
+
+
+def test_classes_have_their_names_and_two_texts_are_joined(tmp_path: Path) -> None:
+    config = BertConfig(**SMALL, id2label={0: "no", 1: "yes", 2: "both"})
+    theirs = folders.write(tmp_path, "BertForSequenceClassification", config, folders.BRACKETS)
+    import_folder(tmp_path, tmp_path / "model.safetensors")
+    classifier = regard.load(tmp_path / "model.safetensors")
+    (one,) = classifier.classify([("word1 word2", "word3")])
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path)
+    ids = tokenizer.convert_tokens_to_ids(["[CLS]", "word1", "word2", "[SEP]", "word3", "[SEP]"])
+    segments = torch.tensor([[0, 0, 0, 0, 1, 1]])
+    expected = theirs(torch.tensor([ids]), token_type_ids=segments).logits.softmax(-1)[0]
+    assert one.probabilities == pytest.approx(
+        dict(zip(("no", "yes", "both"), expected.tolist(), strict=True)), rel=1e-4
+    )
+
+
+# GPT-2
+
+END = {"bos_token": "<|endoftext|>", "eos_token": "<|endoftext|>"}
+WRITERS = {
+    "gpt2": GPT2Config(n_layer=2, n_embd=24, n_head=3, n_positions=40),
+    "gpt2, wide, untied": GPT2Config(
+        n_layer=1, n_embd=24, n_head=4, n_inner=30, n_positions=40, tie_word_embeddings=False,
+        activation_function="relu", layer_norm_epsilon=1e-3,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_logits_of_writers_are_the_same_with_and_without_a_cache(name: str, tmp_path: Path) -> None:
+    theirs = folders.write(tmp_path, "GPT2LMHeadModel", WRITERS[name], END)
+    artifact = read_folder(tmp_path)
+    order = artifact.extras["huggingface"]["order"]
+    new = {old: at for at, old in enumerate(order) if old is not None}
+    back = torch.tensor([new[old] for old in range(len(new))])
+    tokens = torch.randint(0, theirs.config.vocab_size, (3, 12), generator=torch.Generator().manual_seed(1))
+    expected = theirs(tokens).logits
+    ids = tokens.clone().apply_(lambda old: new[old])
+    model = artifact.model()
+    with torch.no_grad():
+        whole = model(None, None, ids)
+        state = model.start(None, None, rows=3)
+        for at in range(12):
+            logits, state = model.step(ids[:, at], state)
+            folders.close(logits[:, back], expected[:, at])
+    folders.close(whole[..., back], expected)
+    folders.close(whole.log_softmax(-1)[..., back], expected.log_softmax(-1))  # tokens that are not there count nothing
+    import_folder(tmp_path, tmp_path / "model.safetensors")
+    export_huggingface(tmp_path / "model.safetensors", tmp_path / "again")
+    again = type(theirs).from_pretrained(tmp_path / "again").eval()
+    folders.close(again(tokens).logits, expected, 1e-6)
+
+
+@pytest.mark.parametrize("name", WRITERS)
+def test_greedy_texts_are_the_same(name: str, tmp_path: Path) -> None:
+    theirs = folders.write(tmp_path, "GPT2LMHeadModel", WRITERS[name], END)
+    import_folder(tmp_path, tmp_path / "model.safetensors")
+    generator = regard.load(tmp_path / "model.safetensors")
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path)
+    order = load_artifact(tmp_path / "model.safetensors").extras["huggingface"]["order"]
+    for text in folders.TEXTS:
+        ids = torch.tensor([[tokenizer.bos_token_id, *tokenizer(text)["input_ids"]]])
+        made = theirs.generate(ids, do_sample=False, max_new_tokens=15, pad_token_id=tokenizer.eos_token_id)
+        expected = made[0, ids.shape[1] :].tolist()
+        (found,) = generator.generate([text], Greedy(max_length=15))[0]
+        got = [order[token] for token in found.tokens]
+        assert [*got, tokenizer.eos_token_id][: len(expected)] == expected
+
+
+# Models that were trained here
+
+
+def test_a_model_of_ours_is_loaded_there(tmp_path: Path) -> None:
+    subwords = vocabulary()
+    for design, task in ((Bert(layers=2, width=16, heads=2), "masked"), (Gpt(layers=2, width=16, heads=2), "language")):
+        model = design.build({"text": len(subwords)}).eval()
+        with torch.no_grad():
+            for weight in model.parameters():
+                weight += 0.2 * torch.randn_like(weight)
+        name = {"masked": "bert", "language": "gpt"}[task]
+        table = {"name": name, "layers": 2, "width": 16, "heads": 2}
+        made = Artifact(
+            config={"model": table}, task=task, sizes={"text": len(subwords)}, tokenizers={"text": subwords.to_json()}
+        )
+        save_artifact(tmp_path / f"{name}.safetensors", made.with_weights(model.state_dict()))
+        export_huggingface(tmp_path / f"{name}.safetensors", tmp_path / name)
+        kind = transformers.AutoModelForMaskedLM if task == "masked" else transformers.AutoModelForCausalLM
+        theirs = kind.from_pretrained(tmp_path / name).eval()
+        tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path / name)
+        ids = tokenizer("the cat sat", return_tensors="pt")["input_ids"]
+        inner = subwords.encode("the cat sat")
+        assert ids[0].tolist() == ([2, *inner, 3] if task == "masked" else inner)
+        with torch.no_grad():
+            ours = (
+                model.output(model(ids, torch.tensor([ids.shape[1]]))) if task == "masked" else model(None, None, ids)
+            )
+            folders.close(theirs(ids).logits, ours)
+
+
+def test_a_setting_that_is_not_there_is_refused_by_its_name(tmp_path: Path) -> None:
+    subwords = vocabulary()
+    table = {"name": "bert", "layers": 1, "width": 16, "heads": 2, "mask": "window(4)"}
+    made = Artifact(
+        config={"model": table}, task="masked", sizes={"text": len(subwords)}, tokenizers={"text": subwords.to_json()}
+    )
+    save_artifact(tmp_path / "m.safetensors", made.with_weights(made.design().build(made.sizes).state_dict()))
+    with pytest.raises(UsageError, match=r"model.mask is Window.*, which 'bert' of transformers cannot express"):
+        export_huggingface(tmp_path / "m.safetensors", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+# Mistakes
+
+
+def changed(folder: Path, **settings: Any) -> None:
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    (folder / "config.json").write_text(json.dumps(config | settings), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"model_type": "xlnet"}, r"config.json: model_type: unknown 'xlnet'.*; those that are read are: bert, "),
+        (
+            {"architectures": ["BertForQuestionAnswering"]},
+            r"the architecture BertForQuestionAnswering is not read; those are: ",
+        ),
+        ({"is_decoder": True}, r"config.json: is_decoder is True, but only False can be read"),
+        (
+            {"position_embedding_type": "relative_key"},
+            r"position_embedding_type is 'relative_key', but only 'absolute'",
+        ),
+        ({"window_size": 7}, r"the setting 'window_size' of bert is not known here, so it is not read"),
+        ({"hidden_act": "mish"}, r"hidden_act: activation: unknown 'mish'"),
+        ({"intermediate_size": 41}, r"give a tensor of shape \[40, 24\], but config.json asks for \[41, 24\]"),
+        ({"vocab_size": 9}, r"tokens up to number 27, but the model has 9 embeddings; it belongs to another model"),
+        (
+            {"num_hidden_layers": 3},
+            r"has no tensor 'bert.encoder.layer.2.attention.self.query.weight', which the model",
+        ),
+        ({"num_hidden_layers": 1}, r"has a tensor 'bert.encoder.layer.1.*', which the model does not know"),
+    ],
+)
+def test_what_cannot_be_read_is_one_sentence(settings: dict[str, Any], sentence: str, tmp_path: Path) -> None:
+    reader("bert", tmp_path)
+    changed(tmp_path, **settings)
+    with pytest.raises(RegardError, match=sentence) as caught:
+        import_folder(tmp_path, tmp_path / "model.safetensors.out")
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "model.safetensors.out").exists()
