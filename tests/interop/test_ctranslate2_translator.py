@@ -73,7 +73,7 @@ def test_a_damaged_shortlist_is_told(listed: Path, tmp_path: Path, text: str | N
     shutil.copytree(listed, folder)
     (folder / "vmap.txt").unlink() if text is None else (folder / "vmap.txt").write_text(text)
     for shortlist in (True, False):
-        with pytest.raises(RegardError, match=r"vmap\.txt: is not the shortlist of this export"):
+        with pytest.raises(RegardError, match=r"vmap\.txt: (is damaged|cannot be read)"):
             CTranslate2Translator(folder, threads=1, shortlist=shortlist)
 
 
@@ -122,7 +122,7 @@ def test_what_cannot_be_used_is_said(exported: Path, tmp_path: Path) -> None:
         open_ctranslate2(tmp_path / "none")
     broken = Path(shutil.copytree(exported, tmp_path / "broken"))
     (broken / "model.bin").write_bytes(b"no model")
-    with pytest.raises(RegardError, match="CTranslate2 cannot load it"):
+    with pytest.raises(RegardError, match=r"model\.bin: is damaged"):
         open_ctranslate2(broken)
     translator = CTranslate2Translator(exported, threads=1)
     with pytest.raises(UsageError, match="a text has 3001 tokens, but the export has 2048 positions"):
