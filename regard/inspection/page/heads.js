@@ -23,8 +23,21 @@ export function showHeads(host, layers, view) {
       button.setAttribute("aria-pressed", String(on));
     }
   };
+  host.onkeydown = (event) => walk(event, [...host.querySelectorAll("button")], most);
+  host.querySelectorAll("button").forEach((button, at) => (button.tabIndex = at ? -1 : 0));
   light(view.get());
   return { light };
+}
+
+/** The arrow keys go from head to head; all heads together are one stop of the Tab key. */
+function walk(event, buttons, columns) {
+  const at = buttons.indexOf(event.target);
+  const moves = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -columns, ArrowDown: columns };
+  const next = buttons[at + moves[event.key]];
+  if (!next) return;
+  event.preventDefault();
+  for (const button of buttons) button.tabIndex = button === next ? 0 : -1;
+  next.focus();
 }
 
 function thumbnail(head, layer, at, view) {

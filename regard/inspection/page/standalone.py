@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 PAGE = Path(__file__).parent
-STYLES = ("colors.css", "inspector.css", "style.css")
+STYLES = ("colors.css", "style.css", "inspector.css")
 _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./([\w-]+)\.js";$', re.MULTILINE)
 _EXPORT = re.compile(r"^export (?=(?:async function|function|class|const) (\w+))", re.MULTILINE)
 

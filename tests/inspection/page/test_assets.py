@@ -159,6 +159,11 @@ def test_the_keyboard_reaches_everything(site: Site, visit: Open) -> None:
     page.keyboard.press("ArrowDown")
     page.keyboard.press("ArrowRight")
     page.get_by_text(re.compile(r" ← dog +[01]\.")).wait_for()
+    page.keyboard.press("Tab")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.get_by_label("Heat map, Cross-attention, layer 2, head 2").wait_for()
 
 
 def test_a_touch_lights_a_word(site: Site, visit: Open) -> None:
