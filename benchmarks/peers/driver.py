@@ -8,6 +8,7 @@ import json
 import os
 import resource
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -40,6 +41,17 @@ def serve(**actions: Callable[..., dict[str, Any]]) -> None:
     for request in requests():
         name = request.pop("do")
         answer(**actions[name](**request))
+
+
+def serve_steps(step: Callable[[], float]) -> None:
+    """Take as many steps as are asked for at a time, and tell how long they took."""
+
+    def steps(count: int) -> dict[str, Any]:
+        began = time.perf_counter()
+        losses = [step() for _ in range(count)]
+        return {"seconds": time.perf_counter() - began, "loss": losses[-1]}
+
+    serve(steps=steps)
 
 
 def peak_mb() -> float:
