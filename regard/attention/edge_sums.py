@@ -49,15 +49,34 @@ def dot_products(
     return products
 
 
+def at_rows(values: Float[Tensor, "all heads"], rows: Int[Tensor, "pairs"]) -> Float[Tensor, "pairs heads"]:
+    """values[rows]; backward, each row's gradients are added in one pass."""
+    picked: Tensor = _AtRows.apply(values, rows)
+    return picked
+
+
+class _AtRows(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, rows: Tensor) -> Tensor:
+        ctx.save_for_backward(rows)
+        ctx.count = len(values)
+        return values.index_select(0, rows)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        (rows,) = ctx.saved_tensors
+        return _added(gradient, rows, ctx.count), None
+
+
 class _EdgeSoftmax(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, logits: Tensor, rows: Tensor, queries: int) -> Tensor:
         places = rows[:, None].expand_as(logits)
         highest = logits.new_full((queries, logits.shape[1]), float("-inf")).scatter_reduce_(0, places, logits, "amax")
         highest.masked_fill_(highest == float("-inf"), 0.0)
-        weights = (logits - highest[rows]).exp_()
+        weights = (logits - highest.index_select(0, rows)).exp_()
         sums = _added(weights, rows, queries)
-        weights.div_(sums.masked_fill_(sums == 0, 1.0)[rows])
+        weights.div_(sums.masked_fill_(sums == 0, 1.0).index_select(0, rows))
         ctx.save_for_backward(weights, rows)
         ctx.queries = queries
         return weights
@@ -66,7 +85,7 @@ class _EdgeSoftmax(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None, None]:
         weights, rows = ctx.saved_tensors
         part = weights * gradient
-        return part - weights * _added(part, rows, ctx.queries)[rows], None, None
+        return part - weights * _added(part, rows, ctx.queries).index_select(0, rows), None, None
 
 
 class _WeightedSum(torch.autograd.Function):
@@ -105,7 +124,7 @@ def _gathered(weights: Tensor, values: Tensor, rows: Tensor, columns: Tensor, co
     """Each row's sum of weights · values[columns]."""
     output = values.new_zeros(count, *values.shape[1:])
     for block in _blocks(len(rows), values[0].numel() if len(values) else 1):
-        output.index_add_(0, rows[block], values[columns[block]].mul_(weights[block, :, None]))
+        output.index_add_(0, rows[block], values.index_select(0, columns[block]).mul_(weights[block, :, None]))
     return output
 
 
@@ -113,7 +132,8 @@ def _products(left: Tensor, right: Tensor, rows: Tensor, columns: Tensor) -> Ten
     """left[rows] · right[columns], pair by pair and head by head."""
     found = left.new_empty(len(rows), left.shape[1])
     for block in _blocks(len(rows), left[0].numel() if len(left) else 1):
-        torch.sum(left[rows[block]].mul_(right[columns[block]]), -1, out=found[block])
+        product = left.index_select(0, rows[block]).mul_(right.index_select(0, columns[block]))
+        torch.sum(product, -1, out=found[block])
     return found
 
 

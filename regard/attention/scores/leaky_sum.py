@@ -10,6 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from regard.attention.edge_sums import at_rows
 from regard.attention.part import PerHead, Sizes
 from regard.attention.score import Score
 
@@ -45,8 +46,9 @@ class LeakySumWeights(PerHead, Score):
         return F.leaky_relu(of_query[..., None] + of_key[..., None, :], self.slope)
 
     def along(self, query: Tensor, key: Tensor, rows: Tensor, columns: Tensor) -> Tensor:
-        of_query, of_key = self._numbers(query, key)
-        return F.leaky_relu(of_query[..., rows] + of_key[..., columns], self.slope)
+        sides = zip(*(side.transpose(1, 2) for side in self._numbers(query, key)), strict=True)
+        sums = [at_rows(of_query, rows) + at_rows(of_key, columns) for of_query, of_key in sides]
+        return F.leaky_relu(torch.stack(sums), self.slope).transpose(1, 2)
 
     def _numbers(self, query: Tensor, key: Tensor) -> tuple[Tensor, Tensor]:
         """The number of each query and of each key."""

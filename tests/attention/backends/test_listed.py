@@ -3,7 +3,7 @@ import torch
 
 from regard.attention.backends.listed import Listed
 from regard.attention.call import Call
-from regard.attention.core import attend, define, explain
+from regard.attention.core import attend, backend_choice, define
 from regard.attention.mask import MASKS
 from regard.attention.normalizer import NORMALIZERS
 from regard.attention.position import POSITIONS
@@ -58,9 +58,9 @@ def test_a_node_without_edges_reads_zeros() -> None:
 
 def test_it_is_chosen_for_a_graph_with_few_edges() -> None:
     given = {"score": SCORES.ScaledDot(), "normalizer": NORMALIZERS.Softmax()}
-    assert explain(*sides(), mask=MASKS.Edges(edges(20)), **given).chosen == "listed"
-    assert explain(*sides(), mask=MASKS.Edges(edges(900)), **given).chosen != "listed"
-    assert explain(*sides(), keep=MASKS.Edges(edges(20)), **given).chosen == "listed"
+    assert backend_choice(*sides(), mask=MASKS.Edges(edges(20)), **given).chosen == "listed"
+    assert backend_choice(*sides(), mask=MASKS.Edges(edges(900)), **given).chosen != "listed"
+    assert backend_choice(*sides(), keep=MASKS.Edges(edges(20)), **given).chosen == "listed"
 
 
 def test_dropout_drops_edges() -> None:
