@@ -154,6 +154,25 @@ GlossaryOption = Annotated[
     typer.Option("--glossary", help="Terms that must come out as given: a term, a tab and its translation a line."),
 ]
 
+ColumnsOption = Annotated[
+    str | None,
+    typer.Option("--columns", help="Source and target columns by number or name, or keys: 1,2 or en,de."),
+]
+SheetOption = Annotated[str | None, typer.Option("--sheet", help="The sheet of a spreadsheet.")]
+FormatOption = Annotated[
+    str | None,
+    typer.Option("--format", help="text, tsv, csv, jsonl, json, tmx or xlsx; by default recognized."),
+]
+
+
+def chosen_columns(text: str | None) -> tuple[int | str, ...] | None:
+    """`1,3` or `English,German` as columns."""
+    if text is None:
+        return None
+    parts = [part.strip() for part in text.split(",")]
+    return tuple(int(part) if part.isdecimal() else part for part in parts if part)
+
+
 GROUPS = ("--dev", "--test")
 
 

@@ -118,8 +118,8 @@ def _has_header(file: Path, rows: Sequence[Sequence[str]], places: Sequence[int]
         return hints.header
     first, body = rows[0], rows[1:]
     codes = [language_in(first[place]) for place in places]
-    if all(codes) and len(set(codes)) == len(codes):
-        return True
+    if all(codes) and (len(set(codes)) == len(codes) or all(first[place].strip() == codes[0] for place in places)):
+        return True  # one code twice is a mistake, which is told where languages are compared
     if all(_plain(first[place]) in _SOURCE | _TARGET for place in places) or len(body) < 2:
         return all(_plain(first[place]) in _SOURCE | _TARGET for place in places)
     for at in range(len(first)):

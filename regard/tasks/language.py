@@ -2,14 +2,13 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from regard.base.errors import ConfigError
 from regard.data.checkup import Checkup, check_lines
-from regard.data.corpus import open_corpus
 from regard.data.plan import BatchPosition
 from regard.data.store import build_store
 from regard.data.subwords.tokenizer import PAD, Subwords
@@ -30,7 +29,7 @@ from regard.tasks.texts import (
     one_vocabulary,
     refuse_other,
     sides_of,
-    text_facts,
+    text_checkup,
     token_loss,
 )
 from regard.training.loss import CrossEntropy, Loss
@@ -96,8 +95,8 @@ class Language(Task):
 
     def check(self, prepared: PreparedText, data: Path, test: Sequence[Path] = ()) -> Checkup:
         held_out = self.data.held_out(data, test, sides=1)
-        found = check_lines(self.data.training(data, sides=1), held_out)
-        return replace(found, facts=(*found.facts, *text_facts(prepared, held_out)))
+        corpus = self.data.training(data, sides=1)
+        return text_checkup(check_lines(corpus, held_out), prepared, corpus, held_out)
 
     @classmethod
     def open(
@@ -115,7 +114,7 @@ class Language(Task):
     @classmethod
     def evaluate(cls, opened: Generator, files: Sequence[Path], how: Evaluation) -> list[QualityScore]:
         """Perplexity by subword and by word, and bits per character."""
-        lines = [line.text for line in open_corpus(*files).lines()]
+        lines = [line.text for line in how.corpus(files).lines()]
         values = opened.score(lines)
         characters = sum(len(line) + 1 for line in lines)
         words = sum(len(line.split()) + 1 for line in lines)

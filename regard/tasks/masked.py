@@ -10,7 +10,7 @@ import numpy as np
 
 from regard.base.errors import ConfigError
 from regard.data.checkup import Checkup, check_lines
-from regard.data.corpus import Corpus, open_corpus
+from regard.data.corpus import Corpus
 from regard.data.masking import Hiding, MaskedText, MaskedWindows, Masking
 from regard.data.plan import BatchPosition
 from regard.data.store import build_store
@@ -29,7 +29,7 @@ from regard.tasks.texts import (
     SubwordChoice,
     one_model,
     refuse_other,
-    text_facts,
+    text_checkup,
     token_loss,
 )
 from regard.training.loss import CrossEntropy, Loss
@@ -82,8 +82,8 @@ class Masked(Task):
 
     def check(self, prepared: PreparedText, data: Path, test: Sequence[Path] = ()) -> Checkup:
         held_out = self.data.held_out(data, test, sides=1)
-        found = check_lines(self.data.training(data, sides=1), held_out)
-        return replace(found, facts=(*found.facts, *text_facts(prepared, held_out)))
+        corpus = self.data.training(data, sides=1)
+        return text_checkup(check_lines(corpus, held_out), prepared, corpus, held_out)
 
     @classmethod
     def open(
@@ -102,7 +102,7 @@ class Masked(Task):
     def evaluate(cls, opened: Filler, files: Sequence[Path], how: Evaluation) -> list[QualityScore]:
         """Perplexity and accuracy on 15 % of the tokens, each replaced by the mask token; the same ones each time."""
         longest = (opened.frame.longest or 129) - 1
-        lines = [line.text for line in open_corpus(*files).lines()]
+        lines = [line.text for line in how.corpus(files).lines()]
         text = np.array([token for ids in opened.subwords.encode_batch(lines) for token in (*ids, EOS)])
         windows = Streams(text, StreamSettings(rows=32, length=min(longest, 128)))
         hidden = MaskedWindows(windows, Hiding(opened.subwords, Masking(masked=1.0, random=0.0)))

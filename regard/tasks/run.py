@@ -57,7 +57,7 @@ def run_of(table: Mapping[str, Any], name: str) -> Run:
     for setting in sorted(chosen.keys() - _fields(task)):
         _refuse_setting_of_another(setting, task)
     tables: Any = from_dict(chosen, _tables_of(task))
-    if not tables.name or Path(tables.name).name != tables.name or tables.name.startswith("."):
+    if not tables.name or Path(tables.name).name != tables.name or tables.name.startswith(".") or "\0" in tables.name:
         raise ConfigError(f"name: must be the name of a folder, but is {tables.name!r}")
     made = task(**{own: _at(tables, path) for own, path in _paths(task).items()})
     task.check_model(tables.model)

@@ -17,8 +17,10 @@ from regard.base.catalog import Catalog
 from regard.base.errors import ConfigError, RegardError, UsageError
 from regard.base.files import read_text, unwritable, write_text
 from regard.data.checkup import Checkup
+from regard.data.corpus import Blanks, Corpus
 from regard.data.format import Hints
 from regard.data.item import Batches, Item
+from regard.data.recognize import recognize
 from regard.decoding.strategy import Strategy
 from regard.metrics.quality import QualityScore
 from regard.metrics.significance import Judged
@@ -117,12 +119,21 @@ class Evaluation:
     """bootstrap resamplings for confidence intervals"""
     groups: int = 0
     """the number of groups, such as by length, in which the first score is also given"""
+    hints: Hints = field(default_factory=Hints)
+    """how the test files are read, as far as it is said"""
+    format: str | None = None
+    """the name of their format"""
     out: Path | None = None
     """the file that the outputs are written to"""
     judged: Callable[[Judged], Any] = lambda judged: None
     """is called with the outputs and their references, by tasks that write text"""
     started: Callable[[int], Callable[[int], Any]] = lambda count: lambda done: None
     """a progress bar: called with the number of examples, returns a function called with the number done"""
+
+    def corpus(self, files: Sequence[Path], blanks: Blanks = "skip") -> Corpus:
+        """The text of the test files."""
+        places = tuple(files)
+        return Corpus(files=places, format=recognize(places, self.hints, self.format).format, blanks=blanks)
 
 
 class Task(ABC):

@@ -56,6 +56,12 @@ class TextFiles:
                 f"held out, by {self.held_out.by}: {len(self.held_out.dev):,} lines for validation (dev) and "
                 f"{len(self.held_out.test):,} for a test; no training line shares its {shared} with them"
             )
+        elif not self.sets.dev and self.wishes.hold_out is None:
+            count = sum(1 for _ in islice(self.corpus.rows(), _LOOKED_AT))
+            found.append(
+                f"{count:,} lines are too few to hold any out: training will not be validated; "
+                "--dev names lines to validate on"
+            )
         return tuple(found)
 
     def table(self) -> str:

@@ -14,6 +14,8 @@ from torch import Tensor
 from regard.base.config import from_dict
 from regard.base.errors import ConfigError, RegardError, UsageError
 from regard.base.files import read_text, write_text
+from regard.data.characters import check_characters
+from regard.data.checkup import Checkup
 from regard.data.corpus import Blanks, Corpus, Texts, open_corpus
 from regard.data.format import TEXT_FORMATS, Doubt, Format, Hints
 from regard.data.recognize import format_by_name, kind_by_name, recognize
@@ -251,20 +253,20 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def text_facts(prepared: PreparedText, held_out: Mapping[str, Corpus]) -> list[str]:
-    """The vocabulary size, the mean length of lines in subwords, and characters of held-out text without a subword."""
+def text_checkup(found: Checkup, prepared: PreparedText, train: Corpus, held_out: Mapping[str, Corpus]) -> Checkup:
+    """A checkup of lines, with how the files are read, the subwords, and the characters that these cannot write."""
     sizes = " and ".join(f"{len(side):,}" for side in dict.fromkeys(prepared.vocabularies))
     lengths = ", ".join(f"{side.lengths.mean():.1f}" for side in prepared.store.sides)
-    facts = [f"{sizes} subwords; {lengths} of them in a mean line"]
-    for name, corpus in held_out.items():
-        missing: dict[str, None] = {}
-        for row in corpus.rows():
-            for side, text in zip(prepared.vocabularies, row, strict=True):
-                missing.update(dict.fromkeys(side.unknowns(text)))
-        if missing:
-            shown = " ".join(list(missing)[:20])
-            facts.append(f"! {len(missing)} characters of {name} cannot be written: {shown} (byte_fallback = true can)")
-    return facts
+    facts = (
+        f"read as: {train.format.words()}",
+        *found.facts,
+        f"{sizes} subwords; {lengths} of them in a mean line",
+    )
+    lost = [
+        check_characters(name, corpus, prepared.vocabularies)
+        for name, corpus in {"training": train, **held_out}.items()
+    ]
+    return Checkup(facts, [*found.findings, *(finding for finding in lost if finding.count)])
 
 
 def one_model(artifacts: Sequence[Artifact], models: Sequence[_Model]) -> tuple[Artifact, _Model]:

@@ -17,7 +17,7 @@ from regard.alignment.heads import rank_heads
 from regard.base.errors import ConfigError, RegardError
 from regard.base.files import digest, write_text
 from regard.data.checkup import Checkup, check_corpus
-from regard.data.corpus import Corpus, SentencePair, open_corpus
+from regard.data.corpus import Corpus, SentencePair
 from regard.data.languages import language_of
 from regard.data.link_store import LinkStore, build_links
 from regard.data.loader import Loader
@@ -59,7 +59,7 @@ from regard.tasks.texts import (
     one_vocabulary,
     refuse_other,
     sides_of,
-    text_facts,
+    text_checkup,
     token_loss,
 )
 from regard.training.guide import Guide, Guided
@@ -208,8 +208,7 @@ class Translate(Task):
     def check(self, prepared: PreparedPairs, data: Path, test: Sequence[Path] = ()) -> Checkup:
         corpus = self.data.training(data, sides=2)
         held_out = self.data.held_out(data, test, sides=2)
-        found = check_corpus(corpus, held_out)
-        return replace(found, facts=(*found.facts, *text_facts(prepared, held_out)))
+        return text_checkup(check_corpus(corpus, held_out), prepared, corpus, held_out)
 
     def finish(self, folder: RunFolder, prepared: PreparedPairs, device: str, say: Say) -> None:
         """Choose the alignment heads and store them in the model file, unless guided training has set them."""
@@ -257,7 +256,7 @@ class Translate(Task):
     def evaluate(cls, opened: Translator, files: Sequence[Path], how: Evaluation) -> list[QualityScore]:
         """BLEU (by source length, with `groups`), chrF, TER, exact match, perplexity."""
         bleu(["a"], ["a"], how.tokenize)  # reports an unknown tokenizer before translating, not after
-        pairs = list(open_corpus(*files, blanks="error").pairs())
+        pairs = list(how.corpus(files, blanks="error").pairs())
         sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
         how = replace(how, tokenize=how.tokenize or _tokenizer_of(files, references))
         outputs = _translated(opened, sources, how)

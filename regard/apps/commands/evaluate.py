@@ -11,12 +11,16 @@ import typer
 from regard.apps.display import bar
 from regard.apps.options import (
     BeamOption,
+    ColumnsOption,
     DeviceOption,
     EngineOption,
+    FormatOption,
     PrecisionOption,
+    SheetOption,
     ShortlistOption,
     StrategyOption,
     ThreadsOption,
+    chosen_columns,
     chosen_strategy,
     examples,
     use_threads,
@@ -34,6 +38,7 @@ app = typer.Typer(add_completion=False)
         "regard evaluate runs/en-de test.en test.de",
         "regard evaluate runs/en-de test.tok.en test.tok.de --tokenize none",
         "regard evaluate runs/en-de test.en test.de --baseline runs/old      is the difference significant?",
+        "regard evaluate runs/en-de test.xlsx                 tables too: --columns English,German",
         "regard evaluate runs/lm test.txt                     perplexity of a language model",
     )
 )
@@ -56,6 +61,9 @@ def evaluate(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the scores as JSON.")] = False,
     out: Annotated[Path | None, typer.Option(help="Also write the translations to this file.")] = None,
+    columns: ColumnsOption = None,
+    sheet: SheetOption = None,
+    format: FormatOption = None,  # noqa: A002 - the option's name
     precision: PrecisionOption = "float32",
     shortlist: ShortlistOption = False,
     engine: EngineOption = "torch",
@@ -69,6 +77,7 @@ def evaluate(
     """
     use_threads(threads)
     from regard.base.errors import RegardError, UsageError
+    from regard.data.format import Hints
     from regard.loading import load_task
     from regard.tasks.task import Evaluation
 
@@ -90,6 +99,8 @@ def evaluate(
             tokenize=tokenize,
             lowercase=lowercase,
             samples=samples,
+            hints=Hints(columns=chosen_columns(columns), sheet=sheet),
+            format=format,
             out=out,
             started=lambda count: bars.enter_context(bar("evaluating", count)),
         )

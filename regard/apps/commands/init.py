@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from regard.apps.options import FileGroups, examples
+from regard.apps.options import ColumnsOption, FileGroups, FormatOption, SheetOption, chosen_columns, examples
 
 app = typer.Typer(add_completion=False)
 
@@ -38,19 +38,15 @@ def init(
         int | None,
         typer.Option(min=0, help="Without --dev: lines to hold out for dev, and as many for test; 0: none."),
     ] = None,
-    columns: Annotated[
-        str | None, typer.Option(help="Source and target columns by number or name, or keys: 1,2 or en,de.")
-    ] = None,
+    columns: ColumnsOption = None,
     source: Annotated[str | None, typer.Option(help="The source language by its code, such as en.")] = None,
     target: Annotated[str | None, typer.Option(help="The target language.")] = None,
     header: Annotated[
         bool | None, typer.Option("--header/--no-header", help="Whether the first row of a table holds names.")
     ] = None,
-    sheet: Annotated[str | None, typer.Option(help="The sheet of a spreadsheet.")] = None,
+    sheet: SheetOption = None,
     delimiter: Annotated[str | None, typer.Option(help="What parts the columns of CSV, such as ';' or tab.")] = None,
-    format: Annotated[  # noqa: A002 - the option's name
-        str | None, typer.Option(help="text, tsv, csv, jsonl, json, tmx or xlsx; by default recognized.")
-    ] = None,
+    format: FormatOption = None,  # noqa: A002 - the option's name
     name: Annotated[str | None, typer.Option(help="Name of the run; by default from the languages.")] = None,
     model: Annotated[
         str | None, typer.Option(help="transformer, seq2seq, gpt, rnn_lm; by default by the data.")
@@ -73,7 +69,7 @@ def init(
     if format is not None:
         TEXT_FORMATS.get(format, "--format")
     hints = Hints(
-        columns=_columns(columns),
+        columns=chosen_columns(columns),
         header=header,
         delimiter="\t" if delimiter in ("tab", "\\t") else delimiter,
         sheet=sheet,
@@ -122,7 +118,7 @@ def _asked(doubt: Any, wishes: Any) -> Any:
     answer = typer.prompt(f"{doubt.flag} ({doubt.example})", err=True).strip()
     match doubt.flag:
         case "--columns":
-            return replace(wishes, hints=replace(wishes.hints, columns=_columns(answer)))
+            return replace(wishes, hints=replace(wishes.hints, columns=chosen_columns(answer)))
         case "--header":
             return replace(wishes, hints=replace(wishes.hints, header=answer.lstrip("-").lower()[:1] in ("h", "y")))
         case "--source":
@@ -136,11 +132,3 @@ def _asked(doubt: Any, wishes: Any) -> Any:
 
 def _is_terminal() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
-
-
-def _columns(text: str | None) -> tuple[int | str, ...] | None:
-    """`1,3` or `English,German` as columns."""
-    if text is None:
-        return None
-    parts = [part.strip() for part in text.split(",")]
-    return tuple(int(part) if part.isdecimal() else part for part in parts if part)

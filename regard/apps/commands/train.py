@@ -1,5 +1,6 @@
 """regard train: train a model from a run file, or resume its training."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -39,6 +40,11 @@ def train_command(
 
     settings = read_run(run, changes)
     folder = runs / settings.name
-    outcome = run_training(settings, folder, run.parent if data is None else data, device, tensorboard)
+    home = run.parent if data is None else data
+    outcome = run_training(settings, folder, home, device, tensorboard)
     made = f", {outcome.made}" if outcome.made else ""
     typer.echo(f"{outcome.reason}; the model{made}: {folder / 'model.safetensors'}")
+    test = getattr(getattr(settings.task, "data", None), "test", None)
+    if test:
+        files = [str(home / file) for file in test]
+        typer.echo(f"next: {shlex.join(['regard', 'evaluate', str(folder), *files])}")

@@ -61,7 +61,9 @@ def test_planted_faults_are_found_with_their_lines(texts: Path, run: Run) -> Non
     assert "! 1 pairs have the same text on both sides (line 30): " in text
     assert "! 1 pairs have very unequal lengths (line 40: " in text
     assert "line 30, target" in text
-    assert "! 2 characters of dev cannot be written: ☃ ♞ " in text
+    assert "  read as: plain text, one sentence a line\n" in text
+    lost = "(☃ in line 7, target; ♞ in line 7, target)"
+    assert f"! 2 characters of dev cannot be written by the subwords {lost}: " in text
     assert "of test" not in text
 
 

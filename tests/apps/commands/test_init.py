@@ -1,7 +1,13 @@
 """From text files to run.toml."""
 
+import bz2
+import csv
 import gzip
+import json
+import lzma
 import tomllib
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,7 +16,8 @@ from typer.testing import CliRunner
 from regard.apps.commands import init
 from regard.tasks.run import read_run
 from tests.apps import toy
-from tests.apps.running import Run
+from tests.apps.running import Run, changes
+from tests.data.formats.workbook import write_workbook
 
 
 def test_the_settings_are_complete_and_their_reasons_are_said(texts: Path, run: Run) -> None:
@@ -168,3 +175,116 @@ def test_in_a_terminal_what_is_in_doubt_is_asked(texts: Path, monkeypatch: pytes
     assert done.exit_code == 0, done.output
     assert "3 columns do not tell which are source and target" in done.output
     assert read_run("run.toml").task.data.format.columns == (3, 2)
+
+
+def _tatoeba() -> Path:
+    return toy.write(Path("fra.txt"), [f"{one}\t{other}\tCC-BY 2.0 (France)" for one, other in SENTENCES])
+
+
+def _csv() -> Path:
+    with Path("pairs.csv").open("w", newline="", encoding="utf-16") as file:
+        rows = [
+            ("id", "English", "German"),
+            *((at, f'"{one}"; so', other) for at, (one, other) in enumerate(SENTENCES)),
+        ]
+        csv.writer(file, delimiter=";").writerows(rows)
+    return Path("pairs.csv")
+
+
+def _jsonl() -> Path:
+    rows = [json.dumps({"translation": {"en": one, "de": other}}) for one, other in SENTENCES]
+    Path("pairs.jsonl.bz2").write_bytes(bz2.compress("\n".join(rows).encode()))
+    return Path("pairs.jsonl.bz2")
+
+
+def _json() -> Path:
+    Path("pairs.json").write_text(json.dumps([{"en": one, "de": other} for one, other in SENTENCES]), encoding="utf-8")
+    return Path("pairs.json")
+
+
+def _tmx() -> Path:
+    segment = '<tuv xml:lang="{}"><seg>{}</seg></tuv>'
+    units = [f"<tu>{segment.format('en', one)}{segment.format('de', other)}</tu>\n" for one, other in SENTENCES]
+    return toy.write(Path("memory.tmx"), [f"<tmx><body>{''.join(units)}</body></tmx>"])
+
+
+def _xlsx() -> Path:
+    return write_workbook(Path("pairs.xlsx"), {"Data": [["English", "German"], *SENTENCES]})
+
+
+def _zip() -> Path:
+    with zipfile.ZipFile("en-de.txt.zip", "w") as archive:
+        for side, code in enumerate(("en", "de")):
+            archive.writestr(f"Books.en-de.{code}", "".join(f"{pair[side]}\n" for pair in SENTENCES))
+        archive.writestr("README", "about\n")
+    return Path("en-de.txt.zip")
+
+
+def _folder() -> Path:
+    Path("corpus").mkdir()
+    for side, code in enumerate(("en", "de")):
+        packed = lzma.compress("".join(f"{pair[side]}\n" for pair in SENTENCES).encode())
+        Path(f"corpus/train.{code}.xz").write_bytes(packed)
+    return Path("corpus")
+
+
+@pytest.mark.parametrize("make", [_tatoeba, _csv, _jsonl, _json, _tmx, _xlsx, _zip, _folder])
+def test_every_form_is_trained_on_checked_and_evaluated(texts: Path, run: Run, make: Callable[[], Path]) -> None:
+    file = make()
+    options = ["--source", "en", "--target", "de", "--model", "seq2seq", "--preset", "small"]
+    assert run("init", file, *options).lines[0].startswith("read as: ")
+    small = changes({"model.width": 16, "model.embedding": 16}, steps=2, validate_every=2, checkpoint_every=2)
+    done = run("train", "run.toml", *small)
+    assert done.lines[1] == "next: regard evaluate runs/en-de held-out/en-de.test.en held-out/en-de.test.de"
+    assert "48 training lines" in done.err
+    *_, perplexity = run(*done.lines[1].split()[2:], "--samples", "0").lines
+    assert perplexity.startswith("perplexity ")
+    checked = run("doctor", "run.toml", "--seconds", "1", *small).lines
+    assert checked[1].startswith("  read as: ")
+    assert "48 of 60 lines; skipped: 12 held out" in checked[2]
+    if file.is_file() and file.suffix != ".zip":
+        assert run("evaluate", "runs/en-de", file, "--samples", "0").code == 0
+
+
+def test_fifty_lines_are_enough_to_start(texts: Path, run: Run) -> None:
+    toy.write_pairs(texts, "few", SENTENCES[:50])
+    lines = run("init", "few.en", "few.de").lines
+    assert any(line.startswith("held out, by line: 5 lines for validation (dev) and 5 for a test") for line in lines)
+    toy.write_pairs(texts, "fewer", SENTENCES[:12])
+    few = run("init", "fewer.en", "fewer.de", "--out", "fewer.toml").lines
+    assert (
+        "12 lines are too few to hold any out: training will not be validated; --dev names lines to validate on" in few
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "code", "sentence"),
+    [
+        ("a.csv", b'en,de\n"one,eins\n', 1, "a.csv, line 2: a quotation mark opens a cell here and none closes it"),
+        ("a.csv", b"en,de\none,eins,uno\n", 1, "a.csv, line 2: has 3 columns, but line 1 has 2"),
+        ("a.csv", b"one\ntwo\n", 1, "a.csv: is not CSV: its lines are not parted by commas, semicolons or tabs"),
+        ("a.csv", b"en,de\none,\xe4ins\n", 1, "a.csv, line 2: byte 0xe4 at column 5 is not UTF-8"),
+        ("a.tsv", b"en\ten\none\teins\n", 2, "a.tsv: columns 1 and 2 are both in the language en"),
+        ("a.xlsx", b"PK\x03\x04 no archive", 1, "a.xlsx: the zip archive is damaged"),
+        ("a.xlsx", b"one\ttwo\n", 1, "a.xlsx: the spreadsheet is damaged, or is none"),
+        ("a.tmx", b"<tmx><body><tu>", 1, "a.tmx, line 1: not valid XML: no element found"),
+        ("a.txt", b"", 1, "a.txt: the file is empty"),
+        ("a.gz", b"\x1f\x8b\x08\x00broken", 1, "a.gz: the gzip file is damaged or cut off"),
+    ],
+)
+def test_broken_forms_are_one_sentence(
+    texts: Path, run: Run, name: str, content: bytes, code: int, sentence: str
+) -> None:
+    Path(name).write_bytes(content)
+    done = run("init", name)
+    assert sentence in done.sentence
+    assert done.code == code
+    assert not Path("run.toml").exists()
+    assert not Path("held-out").exists()
+
+
+def test_a_name_with_nul_is_one_sentence(home: Path, run: Run) -> None:
+    done = run("train", "run.toml", "--set", 'data.train=["a\\u0000b", "train.de"]', "--set", "name=new")
+    assert done.sentence == "'a\\x00b': a file name cannot hold the character NUL"
+    done = run("train", "run.toml", "--set", 'name="a\\u0000b"')
+    assert done.sentence == "name: must be the name of a folder, but is 'a\\x00b'"

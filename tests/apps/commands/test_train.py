@@ -77,7 +77,7 @@ def test_pairs_of_tsv_and_of_compressed_jsonl_are_the_same_training(texts: Path,
     Path("b.jsonl.gz").write_bytes(gzip.compress("\n".join(rows).encode()))
     models = []
     for file in ("a.tsv", "b.jsonl.gz"):
-        assert run("init", file, "--name", "same", "--force").code == 0
+        assert run("init", file, "--name", "same", "--force", "--model", "seq2seq", "--hold-out", "0").code == 0
         done = run("train", "run.toml", "--runs", file[0], *changes(SMALL, steps=2))
         assert done.code == 0, done.err
         assert done.lines == [f"2 steps done; the model: {file[0]}/same/model.safetensors"]
@@ -96,7 +96,7 @@ def test_data_may_lie_elsewhere(home: Path, run: Run, tmp_path: Path) -> None:
 
 
 def test_a_run_too_short_to_draw_is_a_run_all_the_same(texts: Path, run: Run) -> None:
-    assert run("init", "train.en", "train.de").code == 0
+    assert run("init", "train.en", "train.de", "--hold-out", "0").code == 0
     done = run("train", "run.toml", *changes(SMALL, steps=1))
     assert done.code == 0
     assert "there is nothing to draw yet" in done.err
