@@ -56,7 +56,7 @@ CONTENTS = {
         "docs/translate docs/classify recipes/README docs/align docs/inspect docs/markup docs/graphs docs/serve "
         "docs/export"
     ),
-    "Understand": "docs/tour docs/architecture docs/formulas docs/measured",
+    "Understand": "docs/attention docs/tour docs/architecture docs/formulas docs/measured",
     "Look up": "docs/settings docs/api/index",
     "Take part": "CONTRIBUTING CHANGELOG SECURITY",
 }

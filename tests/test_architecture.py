@@ -40,6 +40,7 @@ WITHOUT_SOURCE = (
     "laws",
     "test_architecture.py",
     "test_deploy.py",
+    "test_documents.py",
     "test_packaging.py",
     "test_public.py",
 )  # tests of many files at once
