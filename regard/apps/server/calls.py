@@ -32,7 +32,7 @@ from regard.apps.server.translating import Translated, marked_up, plain
 from regard.apps.server.uploads import FILE_FORMATS, read_document
 from regard.base.errors import unknown
 from regard.data.subwords.tokenizer import words
-from regard.inspection.explanation.explain import Detail
+from regard.inspection.explanation.explain import Detail, untranslated
 from regard.inspection.explanation.forced import ATTENTION_KINDS, AttentionKind
 
 FORMATS = ("text", "html")
@@ -163,13 +163,15 @@ class Calls:
         if (attention := call.attention or "cross") not in _ATTENTION:
             raise Refusal(400, unknown("attention", attention, _ATTENTION, "kinds"))
         detail = Detail(at=call.at, attention=_ATTENTION[attention], longest=limits.explained)
+        engine: Engine | None
         detected: list[DetectedLanguage] = []
         if call.source == "auto":
-            engine, best = await self._reader(call.q, call.target)
-            detected = [best]
+            [engine], detected = await self._detected([call.q], call.target, "text")
         else:
             engine = self._service.engine(call.source, call.target)
-        [found] = await self._service.ask(Explaining(engine), [Question(call.q, call.prefix or "", detail)])
+        found: Any = untranslated(call.q).to_dict()
+        if engine is not None:
+            [found] = await self._service.ask(Explaining(engine), [Question(call.q, call.prefix or "", detail)])
         return found | ({"detected": detected[0]} if detected else {})
 
     async def health(self) -> Health:

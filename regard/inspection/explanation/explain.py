@@ -139,6 +139,12 @@ def explain(
     return Explanation(text, spelled.text, tuple(parts), gaps, linking_heads(translator), kinds)
 
 
+def untranslated(text: str) -> Explanation:
+    """A text that is left as it is, such as one that is already in the target language."""
+    parts = (TextPart((text, text), 0.0),) if words(text) else ()
+    return Explanation(text, text, parts, (("", ""),) * len(parts))
+
+
 def _starts(count: int, prefix: str) -> list[tuple[str, bool]]:
     """What the translation of each part starts with, and whether that is all of it."""
     *ended, last = prefix.split("\n")

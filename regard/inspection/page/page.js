@@ -55,7 +55,7 @@ async function ask(at = composer.caret) {
     if (number === state.asked && error.name !== "AbortError") fail(error);
   } finally {
     clearTimeout(slow);
-    if (number === state.asked) say("");
+    if (number === state.asked) say(note());
   }
 }
 
@@ -109,6 +109,12 @@ function pointAtSource(span) {
   else if (focus.get()?.side === "source") focus.set(null);
 }
 
+/** What there is to say about a translation: nothing, unless the text was left as it is. */
+function note() {
+  const kept = state.explanation?.detected?.language === served.to;
+  return kept ? `The text is ${served.name(served.to)} already, and was left as it is.` : "";
+}
+
 function say(text) {
   find("status").textContent = text;
 }
@@ -145,7 +151,7 @@ async function copy(text, told) {
     area.remove();
   }
   say(told);
-  setTimeout(() => say(""), 1500);
+  setTimeout(() => say(note()), 1500);
 }
 
 /** Begin with what the address says. */

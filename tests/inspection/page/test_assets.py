@@ -325,6 +325,11 @@ def test_the_detected_language_is_told(site: Site, visit: Open) -> None:
     page.get_by_label("Translate from").select_option("auto")
     page.locator("#from option", has_text="German (detected)").wait_for(state="attached")
     assert page.locator("#text").get_attribute("lang") == "de"
+    page.locator("#to").select_option("de")
+    typed(page, "das ist ein hund")
+    page.get_by_text("The text is German already").wait_for()
+    assert words(page) == ["das ist ein hund"]
+    assert page.locator("#inspector").is_hidden()
     assert page.get_by_role("link", name="API").get_attribute("href") == "docs"
 
 
