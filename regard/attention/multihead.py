@@ -49,6 +49,8 @@ class Attention:
     memory: Memory | str | dict[str, Any] = "growing"
     bias: bool = True
     """whether the projections have a bias"""
+    output_bias: bool | None = None
+    """whether the output projection has one; by default as `bias` says"""
     dropout: float = 0.0
     """dropout of attention weights"""
     backend: str | None = None
@@ -107,9 +109,10 @@ class MultiHead(nn.Module):
             self.key_heads * value_width,
             design.bias,
         )
-        self.output = nn.Linear(self.heads * value_width, width, design.bias)
+        output_bias = design.bias if design.output_bias is None else design.output_bias
+        self.output = nn.Linear(self.heads * value_width, width, output_bias)
         nn.init.xavier_uniform_(self.output.weight)
-        if design.bias:
+        if output_bias:
             nn.init.zeros_(self.output.bias)
 
     def forward(

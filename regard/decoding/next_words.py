@@ -17,7 +17,7 @@ from torch import Tensor
 from regard.base.errors import check_at_least
 from regard.data.subwords.tokenizer import BOS, EOS, MARK, PAD, UNK, Subwords
 from regard.decoding.generator import Generator
-from regard.decoding.scorer import evaluating, first_token, log_mean, most_positions
+from regard.decoding.scorer import evaluating, log_mean, most_positions
 
 END_OF_LINE = "</s>"
 _BEAM = 64
@@ -90,7 +90,7 @@ def _either(one: NextWord | None, other: NextWord) -> NextWord:
 
 def log_next(generator: Generator, prompts: Sequence[Sequence[int]]) -> Float[Tensor, "prompts vocabulary"]:
     """log p(token | prompt) of every token. All prompts have one length; the learned positions limit what is read."""
-    first = first_token(generator.models[0])
+    first = generator.models[0].first
     room = most_positions(generator.models) or len(prompts[0]) + 1
     device = next(generator.models[0].parameters()).device
     rows = torch.tensor([[first, *prompt][-room:] for prompt in prompts], device=device)

@@ -16,7 +16,6 @@ from torch import Tensor, nn
 
 from regard.attention.position import Position
 from regard.base.errors import CombinationError, UsageError
-from regard.data.subwords.tokenizer import BOS, EOS
 from regard.decoding.packed.decoder import Packed, packed
 from regard.decoding.topk import LogSumExp
 from regard.decoding.words import Words
@@ -66,7 +65,7 @@ class Scorer:
     @property
     def first(self) -> int:
         """The token that outputs start after."""
-        return first_token(self.models[0])
+        return self.models[0].first
 
     @property
     def device(self) -> torch.device:
@@ -99,15 +98,6 @@ class Scorer:
             each = [one[:, : model.output.out_features] for one, model in zip(each, self.models, strict=True)]
         mean = log_mean([logits.log_softmax(-1) for logits in each])
         return mean, mean.new_zeros(len(mean)), after
-
-
-def first_token(model: Writer) -> int:
-    """The token that an output starts after, the same as in training.
-
-    A translation starts after `<s>`. In running text every line starts after a `</s>`, that of the line before it, and
-    so does the first: a language model never reads `<s>`.
-    """
-    return BOS if isinstance(model, Transducer) else EOS
 
 
 def most_positions(models: Sequence[nn.Module]) -> int | None:

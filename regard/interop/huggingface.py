@@ -52,6 +52,7 @@ def read_folder(folder: Path) -> Artifact:
     table = family.model(config, where)
     subwords, order, files = read_tokenizer(folder)
     order = _all_rows(order, int(config["vocab_size"]), folder)
+    subwords = subwords.with_specials([f"<row {old}>" for old in order[len(subwords) :]])
     if family.design == "gpt" and None in order:
         table["output_bias"] = "fixed"
     design: Design = MODELS.make(table, f"{where}: model")

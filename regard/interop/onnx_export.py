@@ -13,7 +13,6 @@ from torch import Tensor
 from regard.base.errors import RegardError
 from regard.base.files import digest
 from regard.data.subwords.tokenizer import EOS
-from regard.decoding.scorer import first_token
 from regard.interop.export_folder import making, write_manifest
 from regard.interop.onnx_graphs import Axes, OnnxGraph, make_graphs
 from regard.interop.onnx_tracing import OPSET, libraries, trace
@@ -50,7 +49,7 @@ def export_onnx(model: str | Path, out: str | Path, *, force: bool = False) -> P
             "opset": OPSET,
             "graphs": {graph.name: _described(graph) for graph in graphs},
             "state": [_described_slot(slot) for graph in graphs for slot in graph.slots],
-            "first_token": first_token(network),
+            "first_token": network.first,
             "last_token": EOS,
         }
         write_manifest(folder, ONNX, artifact, digest(file), **details)

@@ -27,7 +27,7 @@ class Feed(ABC):
 
     @abstractmethod
     def filled(self, **defaults: Any) -> Self:
-        """A copy with the given defaults for hidden, activation and dropout, where the feed leaves them open."""
+        """A copy with the given defaults for hidden, activation, dropout and bias, where the feed leaves them open."""
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,8 @@ class HiddenFeed(Feed):
     """by default the model's"""
     dropout: float | None = None
     """applies to the hidden layer; by default the model's `feedforward_dropout`"""
+    bias: bool | None = None
+    """whether its linear layers have a bias; by default as the model's `linear_bias` says, else they have"""
 
     def __post_init__(self) -> None:
         where = type(self).__name__.lower()

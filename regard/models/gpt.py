@@ -14,6 +14,7 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from regard.attention.position import POSITIONS
+from regard.data.subwords.tokenizer import BOS, EOS
 from regard.layers.activation import Activation
 from regard.layers.embedding import Embedding, split_positions, tie
 from regard.layers.initialize import normal
@@ -32,7 +33,8 @@ RESIDUAL_ENDS = (".output", ".outer")
 class Gpt(Layered):
     """Settings of a decoder-only Transformer language model.
 
-    `small` has the sizes of GPT-2 small: 124,439,808 parameters with its vocabulary of 50,257.
+    `small` has the sizes of GPT-2 small: 124,439,808 parameters with its vocabulary of 50,257. `llama` is a small
+    one of LLaMA's parts: rotary positions, RMSNorm, SwiGLU, no biases. Touvron et al., 2023, https://arxiv.org/abs/2302.13971
     """
 
     layers: int = 6
@@ -43,6 +45,8 @@ class Gpt(Layered):
     activation: Activation = "gelu_tanh"
     tie: Literal["none", "target"] = "target"
     """weight tying: whether output and embedding share one matrix"""
+    opening: Literal["</s>", "<s>"] = "</s>"
+    """the token that a text begins after; running text has `</s>`, that of the line before it"""
     output_bias: Literal["none", "learned", "fixed"] = "none"
     """the bias of the output layer; fixed numbers rule out tokens that an imported model does not have"""
 
@@ -50,7 +54,11 @@ class Gpt(Layered):
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "tiny": {"layers": 4, "width": 128, "heads": 4},
         "small": {"layers": 12, "width": 768, "heads": 12, "attention_dropout": 0.1},
-    }
+        "llama": {
+            "layers": 6, "width": 288, "heads": 6, "feedforward": 768, "positions": "rotary", "norm": "rms",
+            "feed": {"name": "gated", "activation": "silu"}, "linear_bias": "none", "dropout": 0.0,
+        },
+    }  # fmt: skip
 
     needs: ClassVar[tuple[str, ...]] = ("text",)
 
@@ -68,6 +76,7 @@ class GptModel(Writer):
     def __init__(self, design: Gpt, vocabulary: int) -> None:
         super().__init__()
         first, _ = split_positions(design.positions, "gpt.positions")
+        self.first = BOS if design.opening == "<s>" else EOS
         self.target = Embedding(vocabulary, design.width, std=STD, positions=first, dropout=design.dropout)
         self.decoder = design.stack(design.layers, "past", deepnorm(design.layers))
         self.output = LinearOutput(design.width, vocabulary, bias=design.output_bias == "learned")

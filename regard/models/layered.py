@@ -76,6 +76,8 @@ class Layered(Design):
     `norm = "before"` or `"after"`, which is read as this"""
     norm_epsilon: float | None = None
     """what a norm adds to the variance; by default 1e-5 for LayerNorm and 1e-6 for RMSNorm"""
+    linear_bias: Literal["all", "projections", "none"] = "all"
+    """which linear layers have a bias: all, those to queries, keys and values alone (Qwen2), or none (LLaMA, T5)"""
     residual_scale: float | Literal["deepnorm"] = 1.0
     """the factor of the residual stream before a branch is added; deepnorm computes it from the number of layers"""
     dropout: float = 0.1
@@ -110,6 +112,8 @@ class Layered(Design):
             score=self.score,
             normalizer=self.normalizer,
             dropout=self.attention_dropout,
+            bias=self.linear_bias != "none",
+            output_bias=self.linear_bias == "all",
             **changes,
         )
 
@@ -127,7 +131,12 @@ class Layered(Design):
         _, positions = split_positions(self.positions, f"{self.where}.positions")
         mixer = self._mixer(view, positions)
         scale = depth.scale if isinstance(self.residual_scale, str) else self.residual_scale
-        feed = self.feed.filled(hidden=self.feedforward, activation=self.activation, dropout=self.feedforward_dropout)
+        feed = self.feed.filled(
+            hidden=self.feedforward,
+            activation=self.activation,
+            dropout=self.feedforward_dropout,
+            bias=self.linear_bias == "all",
+        )
 
         def block(at: int) -> Block:
             residual = Residual(

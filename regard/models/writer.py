@@ -10,6 +10,7 @@ from torch import Tensor
 
 from regard.attention.memory import Memory
 from regard.base.errors import ShapeError, UsageError
+from regard.data.subwords.tokenizer import BOS, EOS
 from regard.layers.mixer import MixerState
 from regard.layers.output import LinearOutput
 from regard.models.model import Encoder, Model
@@ -70,6 +71,9 @@ class Writer(Model):
 
     output: LinearOutput
     """the output layer: from hidden states to logits over the target vocabulary"""
+    first: int = EOS
+    """the token that an output starts after, the same as in training. In running text every line starts after a `</s>`,
+    that of the line before it, and so does the first."""
 
     @abstractmethod
     def hidden(
@@ -106,6 +110,9 @@ class Writer(Model):
 
 class Transducer(Writer, Encoder):
     """A writer that reads a source first: the encoder-decoder models, such as those of translation."""
+
+    first: int = BOS
+    """a translation starts after `<s>`"""
 
     @abstractmethod
     def encode(

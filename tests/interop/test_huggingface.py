@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 import torch
 import transformers
-from transformers import BertConfig, DistilBertConfig, GPT2Config, RobertaConfig
+from transformers import BertConfig, DistilBertConfig, GPT2Config, LlamaConfig, Qwen2Config, RobertaConfig
 
 import regard
 from regard.base.errors import RegardError, UsageError
+from regard.data.subwords.tokenizer import BOS, PAD, UNK
 from regard.decoding.strategies.greedy import Greedy
 from regard.interop.huggingface import export_huggingface, import_folder, read_folder
 from regard.models.bert import Bert
@@ -155,11 +156,19 @@ def test_classes_have_their_names_and_two_texts_are_joined(tmp_path: Path) -> No
     )
 
 
-# GPT-2
+# Models that write
 
 END = {"bos_token": "<|endoftext|>", "eos_token": "<|endoftext|>"}
+ENDS = {"bos_token": "<s>", "eos_token": "</s>", "unk_token": "<unk>"}
+LLAMA = {"hidden_size": 24, "num_hidden_layers": 2, "num_attention_heads": 4, "intermediate_size": 30}
 WRITERS = {
     "gpt2": GPT2Config(n_layer=2, n_embd=24, n_head=3, n_positions=40),
+    "llama": LlamaConfig(**LLAMA, num_key_value_heads=2),
+    "llama, one key head, tied": LlamaConfig(
+        **LLAMA, num_key_value_heads=1, tie_word_embeddings=True, rms_norm_eps=1e-4, hidden_act="gelu",
+        rope_parameters={"rope_theta": 500.0, "rope_type": "default"},
+    ),
+    "qwen2": Qwen2Config(**LLAMA, num_key_value_heads=2),
     "gpt2, wide, untied": GPT2Config(
         n_layer=1, n_embd=24, n_head=4, n_inner=30, n_positions=40, tie_word_embeddings=False,
         activation_function="relu", layer_norm_epsilon=1e-3,
@@ -167,9 +176,15 @@ WRITERS = {
 }  # fmt: skip
 
 
+def writer(name: str, folder: Path) -> Any:
+    config = WRITERS[name]
+    kind = {"gpt2": "GPT2LMHeadModel", "llama": "LlamaForCausalLM", "qwen2": "Qwen2ForCausalLM"}[config.model_type]
+    return folders.write(folder, kind, config, ENDS if config.model_type == "llama" else END)
+
+
 @pytest.mark.parametrize("name", WRITERS)
 def test_logits_of_writers_are_the_same_with_and_without_a_cache(name: str, tmp_path: Path) -> None:
-    theirs = folders.write(tmp_path, "GPT2LMHeadModel", WRITERS[name], END)
+    theirs = writer(name, tmp_path)
     artifact = read_folder(tmp_path)
     order = artifact.extras["huggingface"]["order"]
     new = {old: at for at, old in enumerate(order) if old is not None}
@@ -194,14 +209,16 @@ def test_logits_of_writers_are_the_same_with_and_without_a_cache(name: str, tmp_
 
 @pytest.mark.parametrize("name", WRITERS)
 def test_greedy_texts_are_the_same(name: str, tmp_path: Path) -> None:
-    theirs = folders.write(tmp_path, "GPT2LMHeadModel", WRITERS[name], END)
+    theirs = writer(name, tmp_path)
     import_folder(tmp_path, tmp_path / "model.safetensors")
     generator = regard.load(tmp_path / "model.safetensors")
-    tokenizer = transformers.AutoTokenizer.from_pretrained(tmp_path)
+    tokenizer = folders.tokenizer(ENDS if theirs.config.model_type == "llama" else END)
     order = load_artifact(tmp_path / "model.safetensors").extras["huggingface"]["order"]
     for text in folders.TEXTS:
-        ids = torch.tensor([[tokenizer.bos_token_id, *tokenizer(text)["input_ids"]]])
-        made = theirs.generate(ids, do_sample=False, max_new_tokens=15, pad_token_id=tokenizer.eos_token_id)
+        ids = torch.tensor([[tokenizer.bos_token_id, *tokenizer(text, add_special_tokens=False)["input_ids"]]])
+        never = [order[token] for token in (PAD, UNK, BOS) if order[token] is not None]  # as everywhere here
+        how = {"max_new_tokens": 15, "pad_token_id": tokenizer.eos_token_id, "suppress_tokens": never or None}
+        made = theirs.generate(ids, attention_mask=torch.ones_like(ids), do_sample=False, **how)
         expected = made[0, ids.shape[1] :].tolist()
         (found,) = generator.generate([text], Greedy(max_length=15))[0]
         got = [order[token] for token in found.tokens]
@@ -256,6 +273,24 @@ def test_a_setting_that_is_not_there_is_refused_by_its_name(tmp_path: Path) -> N
 def changed(folder: Path, **settings: Any) -> None:
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     (folder / "config.json").write_text(json.dumps(config | settings), encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"attention_bias": True}, "attention_bias is True, but only False can be read"),
+        (
+            {"rope_parameters": {"rope_type": "llama3", "rope_theta": 1.0}},
+            "rope_parameters of the type 'llama3' are not",
+        ),
+        ({"head_dim": 8}, "head_dim is 8, but only width / heads, 6, can be read"),
+    ],
+)
+def test_other_kinds_of_llama_are_refused(settings: dict[str, Any], sentence: str, tmp_path: Path) -> None:
+    writer("llama", tmp_path)
+    changed(tmp_path, **settings)
+    with pytest.raises(RegardError, match=sentence):
+        read_folder(tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,8 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
     "gpt": {
         **_LAYERS,
         "untied": {"tie": "none", "feedforward": 24, "activation": "relu"},
+        "no biases": {"linear_bias": "none", "opening": "<s>"},
+        "biases of projections": {"linear_bias": "projections", "feed": "gated"},
         "fixed bias": {"output_bias": "fixed"},
         "learned bias": {"output_bias": "learned"},
         "no positions": {"positions": None},

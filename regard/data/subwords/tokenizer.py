@@ -101,10 +101,12 @@ class Subwords:
 
     def with_mask(self) -> "Subwords":
         """The tokenizer with a mask token, which is added as the last one if there is none."""
-        if self.mask is not None:
-            return self
+        return self if self.mask is not None else self.with_specials([MASK_NAMES[0]])
+
+    def with_specials(self, names: Sequence[str]) -> "Subwords":
+        """The tokenizer with further special tokens, which no text is encoded as, at its end."""
         tokenizer = Tokenizer.from_str(self.to_json())
-        tokenizer.add_special_tokens([AddedToken(MASK_NAMES[0], special=True, normalized=False)])
+        tokenizer.add_special_tokens([AddedToken(name, special=True, normalized=False) for name in names])
         return Subwords(tokenizer)
 
     def normalize(self, text: str) -> str:

@@ -10,7 +10,7 @@ from regard.base.errors import UsageError
 from regard.data.subwords.tokenizer import EOS, words
 from regard.decoding.generator import Generator
 from regard.decoding.next_words import NextWord, next_words
-from regard.decoding.scorer import evaluating, first_token, log_mean, most_positions
+from regard.decoding.scorer import evaluating, log_mean, most_positions
 from regard.inspection.explanation.forced import entropy, likeliest
 from regard.inspection.explanation.looking import OTHERS
 from regard.inspection.explanation.text_part import Layer, ShownAlternative, TextPart, Written
@@ -76,7 +76,7 @@ def explain_continuation(generator: Generator, text: str, count: int = 10) -> Co
     room = most_positions(models)
     if room is not None and len(ids) >= room:
         raise UsageError(f"next: the text has {len(ids)} tokens, but the model reads {room - 1}; give a shorter one")
-    rows = torch.tensor([[first_token(models[0]), *ids]], device=next(models[0].parameters()).device)
+    rows = torch.tensor([[models[0].first, *ids]], device=next(models[0].parameters()).device)
     layers: list[Layer] = []
     distributions = []
     with evaluating(models):

@@ -33,22 +33,26 @@ class Gated(HiddenFeed):
             output_width or width,
             self.activation or "silu",
             self.dropout or 0.0,
+            self.bias is not False,
         )
 
 
 class GatedFeedForward(nn.Module):
     """[W₁; V] and [b₁; c] in `inner`, so that one product serves both; W₂, b₂ in `outer`."""
 
-    def __init__(self, width: int, hidden: int, output_width: int, activation: Activation, dropout: float) -> None:
+    def __init__(
+        self, width: int, hidden: int, output_width: int, activation: Activation, dropout: float, bias: bool = True
+    ) -> None:
         super().__init__()
         self.activation = activation
-        self.inner = nn.Linear(width, 2 * hidden)
-        self.outer = nn.Linear(hidden, output_width)
+        self.inner = nn.Linear(width, 2 * hidden, bias)
+        self.outer = nn.Linear(hidden, output_width, bias)
         self.dropout = Dropout(dropout)
         for matrix in (*self.inner.weight.chunk(2), self.outer.weight):
             nn.init.xavier_uniform_(matrix)
-        for linear in (self.inner, self.outer):
-            nn.init.zeros_(linear.bias)
+        if bias:
+            nn.init.zeros_(self.inner.bias)
+            nn.init.zeros_(self.outer.bias)
 
     def forward(self, x: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch output_width"]:
         """The formula."""

@@ -25,17 +25,20 @@ class Plain(HiddenFeed):
             output_width or width,
             self.activation or "relu",
             self.dropout or 0.0,
+            self.bias is not False,
         )
 
 
 class FeedForward(nn.Module):
     """W₁, b₁ in `inner`, W₂, b₂ in `outer`."""
 
-    def __init__(self, width: int, hidden: int, output_width: int, activation: Activation, dropout: float) -> None:
+    def __init__(
+        self, width: int, hidden: int, output_width: int, activation: Activation, dropout: float, bias: bool = True
+    ) -> None:
         super().__init__()
         self.activation = activation
-        self.inner = nn.Linear(width, hidden)
-        self.outer = nn.Linear(hidden, output_width)
+        self.inner = nn.Linear(width, hidden, bias)
+        self.outer = nn.Linear(hidden, output_width, bias)
         self.dropout = Dropout(dropout)
         xavier(self)
 
