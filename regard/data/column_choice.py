@@ -15,6 +15,9 @@ from regard.data.languages import language_in, language_pair
 
 _SOURCE = frozenset({"source", "src", "input", "original"})
 _TARGET = frozenset({"target", "tgt", "trg", "output", "translation", "translated"})
+_HEADINGS = (
+    _SOURCE | _TARGET | {"", "text", "sentence", "label", "category", "class", "id", "question", "answer", "score"}
+)
 _DOCUMENT = frozenset({"doc", "document", "docid", "documentid", "article", "articleid"})
 _NUMBERS = frozenset({"id", "no"})
 """also the codes of Indonesian and Norwegian; beside two other languages they head a column of numbers"""
@@ -120,8 +123,10 @@ def _has_header(file: Path, rows: Sequence[Sequence[str]], places: Sequence[int]
     codes = [language_in(first[place]) for place in places]
     if all(codes) and (len(set(codes)) == len(codes) or all(first[place].strip() == codes[0] for place in places)):
         return True  # one code twice is a mistake, which is told where languages are compared
-    if all(_plain(first[place]) in _SOURCE | _TARGET for place in places) or len(body) < 2:
-        return all(_plain(first[place]) in _SOURCE | _TARGET for place in places)
+    if all(_plain(cell) in _HEADINGS for cell in first):
+        return True
+    if len(body) < 2:
+        return False
     for at in range(len(first)):
         numbers = sum(_is_number(row[at]) for row in body)
         if first[at].strip() and not _is_number(first[at]) and numbers >= 0.9 * len(body):

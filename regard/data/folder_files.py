@@ -74,8 +74,8 @@ def _one_set(folder: Path, name: str, files: list[Path], languages: tuple[str | 
     if len(tables) == 1 or (len(files) < 2 and not tables):
         return tuple(tables or files)
     source, target = ([file for file in files if wanted and language_of(file) == wanted] for wanted in languages)
-    if len(source) == len(target) == 1:
-        return (source[0], target[0])
+    if source and target:
+        return _shortest(folder, name, source, target)
     if len(files) == 2 and not tables and (source or target):
         known = (source or target)[0]
         other = next(file for file in files if file != known)
@@ -86,3 +86,21 @@ def _one_set(folder: Path, name: str, files: list[Path], languages: tuple[str | 
         raise Doubt(problem, "--source", f"{codes[0]} --target {codes[1]}")
     shown = ", ".join(file.name for file in files[:6]) + (" …" if len(files) > 6 else "")
     raise UsageError(f"{folder}: does not tell which of its files are for {name} ({shown}); name one or two files")
+
+
+def _shortest(folder: Path, name: str, source: list[Path], target: list[Path]) -> tuple[Path, Path]:
+    """Of several files in each language, those with the shortest names: train.en before train.lc.tok.en."""
+    chosen = min(source, key=_length), min(target, key=_length)
+    stems = {file.name.removesuffix(f".{language_of(file)}") for file in map(_plain_name, chosen)}
+    if len(source) == len(target) == 1 or len(stems) == 1:
+        return chosen
+    shown = ", ".join(file.name for file in (*source, *target)[:6])
+    raise UsageError(f"{folder}: does not tell which of its files are for {name} ({shown}); name the two files")
+
+
+def _length(file: Path) -> tuple[int, str]:
+    return len(file.name), file.name
+
+
+def _plain_name(file: Path) -> Path:
+    return file.with_suffix("") if file.suffix in PACKED else file

@@ -78,6 +78,8 @@ class Recognized:
     target: str | None = None
     document: int | str | None = None
     """the column that tells documents apart, if there is one"""
+    besides: str = ""
+    """what of the file is not read, in words"""
 
 
 class Doubt(UsageError):

@@ -85,6 +85,8 @@ def _kind(file: Path, hints: Hints) -> str:
         return by_name
     if first[0] == "[" and re.match(r"\[\s*\{\s*\"|\[\s*$", first) and "{" in "".join(lines[:2]):
         return "json"
+    if by_name == "csv" and all("\t" in line for line in lines) and not _quoted(lines):
+        return "tsv"
     if by_name == "csv" or hints.delimiter not in (None, "\t"):
         return "csv"
     return _tabbed(file, lines, by_name, hints)

@@ -110,7 +110,14 @@ class Table(Format):
                 )
         found: ColumnChoice = choose_columns(file, [record.cells for record in sample], hints)
         chosen = type(self)(**(vars(self) | {"columns": found.columns, "header": found.header}))
-        return Recognized(format=chosen, source=found.source, target=found.target, document=found.document)
+        unread = len(sample[0].cells) - len(found.columns)
+        return Recognized(
+            format=chosen,
+            source=found.source,
+            target=found.target,
+            document=found.document,
+            besides=f", {unread} other column{'s' if unread > 1 else ''} not read" if unread else "",
+        )
 
     def _places(self, file: Path, line: int, cells: list[str]) -> tuple[int, ...]:
         """The places of the chosen columns, from 0."""

@@ -49,12 +49,14 @@ class TextFiles:
     @property
     def notes(self) -> tuple[str, ...]:
         """What was recognized and what is held out, in words."""
-        found = [f"read as: {self.reading.format.words()}"]
+        found = [f"read as: {self.reading.format.words()}{self.reading.besides}"]
         if self.held_out is not None:
-            shared = "source" if self.held_out.leaks == "source" or self.corpus.sides == 1 else "source or target"
+            shared = "source" if self.held_out.leaks == "source" else "source or target"
+            apart = f"no training line shares its {shared} with them"
             found.append(
                 f"held out, by {self.held_out.by}: {len(self.held_out.dev):,} lines for validation (dev) and "
-                f"{len(self.held_out.test):,} for a test; no training line shares its {shared} with them"
+                f"{len(self.held_out.test):,} for a test; "
+                + (apart if self.corpus.sides == 2 else "no training line is one of them")
             )
         elif not self.sets.dev and self.wishes.hold_out is None:
             count = sum(1 for _ in islice(self.corpus.rows(), _LOOKED_AT))

@@ -38,6 +38,11 @@ def test_names_choose_columns_and_languages() -> None:
     assert choose_columns(FILE, doubled, Hints()) == ColumnChoice((1, 2), True, "en", "de")
 
 
+def test_usual_headings_are_a_header() -> None:
+    assert choose_columns(FILE, [["Question", "Answer"], *PAIRS], Hints()).header
+    assert choose_columns(FILE, [["text", "category"], ["a", "b"]], Hints()).header
+
+
 def test_columns_that_are_said_are_taken() -> None:
     rows = [["A", "B", "C"], *[[row[0], "x y z", row[1]] for row in PAIRS]]
     assert choose_columns(FILE, rows, Hints(columns=("A", "C"))) == ColumnChoice(("A", "C"), True)

@@ -46,6 +46,14 @@ def test_two_of_three_languages_are_chosen(tmp_path: Path) -> None:
         files_in(tmp_path)
 
 
+def test_the_plainest_of_several_preparations_is_chosen(tmp_path: Path) -> None:
+    fill(tmp_path, "train.en.gz", "train.de.gz", "train.lc.tok.en.gz", "train.lc.tok.de.gz")
+    assert named(files_in(tmp_path, "en", "de"))[0] == ["train.en.gz", "train.de.gz"]
+    (tmp_path / "train.de.gz").rename(tmp_path / "b-train.de.gz")
+    with pytest.raises(UsageError, match="does not tell which of its files are for train"):
+        files_in(tmp_path, "en", "de")
+
+
 def test_an_archive_is_like_a_folder(tmp_path: Path) -> None:
     path = tmp_path / "en-fr.txt.zip"
     with zipfile.ZipFile(path, "w") as archive:

@@ -71,6 +71,11 @@ def test_tabs_in_some_lines_are_in_doubt(tmp_path: Path) -> None:
         recognize([path], name="tsv")
 
 
+def test_a_csv_that_is_tab_separated_is_read_as_such(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text('"Hi," he said.\tHallo\nGo, now.\tGeh\n', encoding="utf-8")
+    assert recognize([tmp_path / "a.csv"]).format == Tsv(columns=(1, 2))
+
+
 def test_columns_of_a_text_without_any_are_refused(tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_text("one\ntwo\n", encoding="utf-8")
     with pytest.raises(UsageError, match="has no columns"):

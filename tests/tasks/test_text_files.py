@@ -36,7 +36,7 @@ def settings(made: TextFiles) -> DataSettings:
 
 def test_what_is_recognized_is_said_and_written() -> None:
     made = found("pairs.txt", hints=Hints(source="en", target="de"))
-    assert made.notes[0] == "read as: tab-separated, columns 1 and 2, no header"
+    assert made.notes[0] == "read as: tab-separated, columns 1 and 2, no header, 1 other column not read"
     assert made.notes[1].startswith("held out, by line: 10 lines for validation (dev) and 10 for a test; no training")
     data = settings(made)
     assert data.format == Tsv(columns=(1, 2))
@@ -85,6 +85,7 @@ def test_text_with_another_number_of_sides_is_for_another_task() -> None:
     assert find_texts([Path("train.en")], Wishes(), 2) is None
     one = found("train.en", sides=1)
     assert settings(one).dev == (Path("held-out/train.dev.txt"),)
+    assert one.notes[1].endswith("no training line is one of them")
 
 
 def test_odd_names_are_written_so_that_they_are_read(here: Path) -> None:

@@ -145,7 +145,7 @@ SENTENCES = [(one.capitalize() + ".", other.capitalize() + "!") for one, other i
 def test_a_dev_and_a_test_set_are_split_off(texts: Path, run: Run) -> None:
     toy.write(Path("fra.txt"), [f"{one}\t{other}\tCC-BY 2.0 (France)" for one, other in SENTENCES])
     lines = run("init", "fra.txt", "--source", "en", "--target", "fr").lines
-    assert lines[0] == "read as: tab-separated, columns 1 and 2, no header"
+    assert lines[0] == "read as: tab-separated, columns 1 and 2, no header, 1 other column not read"
     assert lines[2].startswith("held out, by line: 6 lines for validation (dev) and 6 for a test")
     data = read_run("run.toml").task.data
     assert data.dev == (Path("held-out/en-fr.dev.en"), Path("held-out/en-fr.dev.fr"))
