@@ -109,10 +109,12 @@ function pointAtSource(span) {
   else if (focus.get()?.side === "source") focus.set(null);
 }
 
-/** What there is to say about a translation: nothing, unless the text was left as it is. */
+/** What there is to say about a translation: nothing, unless the text was left as it is or could not be looked into. */
 function note() {
-  const kept = state.explanation?.detected?.language === served.to;
-  return kept ? `The text is ${served.name(served.to)} already, and was left as it is.` : "";
+  const parts = state.explanation?.parts ?? [];
+  if (!parts.length || parts.some((part) => part.target.length)) return "";
+  const kept = state.explanation.detected?.language === served.to;
+  return kept ? `The text is ${served.name(served.to)} already, and was left as it is.` : "This sentence is too long to look into.";
 }
 
 function say(text) {

@@ -64,7 +64,7 @@ function group(column, at, point) {
   const nodes = column.nodes.map(({ branch, y }) => {
     const state = branch.chosen ? "chosen" : branch.kept ? "kept" : "dropped";
     const node = vector("g", { class: `branch ${state}` });
-    const score = branch.score.toFixed(2).replace("-", "−");
+    const score = (Math.round(branch.score * 100) / 100 + 0).toFixed(2).replace("-", "−"); // 0, not −0
     const note = branch.finished ? "ends here" : branch.kept || branch.chosen ? "goes on" : "dropped";
     node.append(
       vector("title", { text: `${spelled(branch)}: ${percent(branch.log_probability)}, sum ${score}, ${note}` }),

@@ -57,7 +57,9 @@ class Site:
             return 200, untranslated(question["q"]).to_dict() | {"detected": {"language": "de", "confidence": 90.0}}
         with self.lock:
             detail = Detail(
-                at=question["at"], attention=ATTENTION_KINDS if question["attention"] == "all" else ("cross",)
+                at=question["at"],
+                longest=1_000,
+                attention=ATTENTION_KINDS if question["attention"] == "all" else ("cross",),
             )
             told = explain(self.translator, question["q"], prefix=question["prefix"], detail=detail).to_dict()
             detected = {"detected": {"language": "de", "confidence": 90.0}} if question["source"] == "auto" else {}

@@ -292,6 +292,13 @@ def test_one_sentence_of_many_is_looked_into(site: Site, visit: Open) -> None:
         site.translator.max_source = None
 
 
+def test_a_sentence_that_is_too_long_is_translated_and_told(site: Site, visit: Open) -> None:
+    page = typed(visit(site.address), "the dog " * 140)
+    page.get_by_text("This sentence is too long to look into.").wait_for()
+    assert page.locator("#inspector").is_hidden()
+    assert words(page) != []
+
+
 def test_self_attention_is_fetched_when_it_is_chosen(site: Site, visit: Open) -> None:
     page = typed(visit(site.address))
     cells = page.locator("canvas.cells")
