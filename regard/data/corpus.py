@@ -11,9 +11,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
-from regard.base.errors import ConfigError, RegardError, check_one_of
+from regard.base.errors import ConfigError, RegardError, UsageError, check_one_of
 from regard.base.files import digest
-from regard.data.format import Format, Hints, TextRow
+from regard.data.format import Doubt, Format, Hints, TextRow
 from regard.data.formats.text import Text
 from regard.data.recognize import recognize
 
@@ -159,7 +159,10 @@ def open_corpus(
 ) -> Corpus:
     """The corpus in one or two files; without `format`, the content and the names of the files tell it."""
     files = (Path(source),) if target is None else (Path(source), Path(target))
-    return Corpus(files=files, format=format or recognize(files, hints).format, blanks=blanks)
+    try:
+        return Corpus(files=files, format=format or recognize(files, hints).format, blanks=blanks)
+    except Doubt as doubt:
+        raise UsageError(f"{doubt.problem}; two files, one for each side, leave no doubt") from doubt
 
 
 def text_hash(text: str) -> int:

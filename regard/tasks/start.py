@@ -14,7 +14,9 @@ from regard.tasks.task import Prepared
 from regard.training.progress import Progress
 from regard.training.trainer import Outcome, Trainer
 
-_FREE = {"task", "training.steps", "training.epochs", "training.patience", "training.keep", "decoding"}
+_READING = {"data.format", "data.keys", "data.leaks", "data.test"}
+"""settings that older runs spell otherwise or lack; what they change in the text is found by its hash"""
+_FREE = {"task", "training.steps", "training.epochs", "training.patience", "training.keep", "decoding", *_READING}
 """settings that may change when training is resumed"""
 
 

@@ -36,6 +36,20 @@ def test_a_run_from_before_tasks_had_names_goes_on(home: Path, tmp_path: Path) -
     assert load_artifact(tmp_path / "run" / "model.safetensors").task == "translate"
 
 
+def test_a_run_from_before_formats_goes_on_and_another_reading_is_refused(home: Path, tmp_path: Path) -> None:
+    short = settings(home, training__steps=4, training__validate_every=4)
+    train_run(short, tmp_path / "run", home, Progress())
+    file = tmp_path / "run" / "run.toml"
+    before = file.read_text(encoding="utf-8")
+    assert 'leaks = "keep"\n' in before
+    file.write_text(before.replace('leaks = "keep"\n', 'keys = ["source", "target"]\n'), encoding="utf-8")
+    longer = settings(home, training__steps=6, training__validate_every=4)
+    assert train_run(longer, tmp_path / "run", home, Progress()).step == 6
+    other = settings(home, training__steps=8, training__validate_every=4, data__leaks="either")
+    with pytest.raises(RegardError, match=r"data\.train: .* changed since this run began"):
+        train_run(other, tmp_path / "run", home, Progress())
+
+
 def test_a_run_that_could_not_begin_leaves_its_folder_to_others(home: Path, tmp_path: Path) -> None:
     train = home / "train.en"
     shutil.move(train, home / "aside")
