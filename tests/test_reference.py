@@ -50,6 +50,8 @@ def around(section: SettingsTable, one: Setting) -> dict[str, Any]:
         "data": {"train": ["a", "b"][: 2 if task == "translate" else 1]},
         "model": {"name": model},
     }
+    if section.path.startswith("data.format."):
+        table["data"]["format"] = {"name": section.path.rpartition(".")[2]}
     if head == "decoding" and member:
         table["decoding"] = {"name": member, **({"size": 5} if member == "beam" else {})}
     if section.path.startswith("training."):
@@ -101,7 +103,7 @@ def test_a_section_brings_what_is_below_it() -> None:
         "training.optimizer.adam",
     ]
     (gpt,) = find("model.gpt")
-    assert gpt.presets == ("tiny", "small")
+    assert gpt.presets == ("tiny", "small", "llama")
     assert find("streams")[0].tasks == ("language", "masked")
     assert ("classify",) in {section.tasks for section in find("data")}
 

@@ -57,8 +57,7 @@ def read_folder(folder: Path) -> Artifact:
         table["output_bias"] = "fixed"
     design: Design = MODELS.make(table, f"{where}: model")
     extras, sizes = _extras(config, task, family, design, folder), {"text": len(order)}
-    if task == "classify":
-        sizes["classes"] = len(extras["classes"])
+    sizes |= {name: len(extras[name]) for name in ("classes", "tags") if name in extras}
     resolved = {"name": family.design, **to_dict(design)}
     weights = _weights(family, resolved, task, config, folder, order, design, sizes)
     return Artifact(
@@ -114,19 +113,19 @@ def _all_rows(order: list[int | None], rows: int, folder: Path) -> list[int | No
 
 def _extras(config: Mapping[str, Any], task: str, family: Family, design: Design, folder: Path) -> dict[str, Any]:
     """What the task keeps beside the weights."""
-    if task != "classify":
+    if task not in ("classify", "tag"):
         return {}
     names = config.get("id2label") or {str(at): f"LABEL_{at}" for at in range(int(config.get("num_labels", 2)))}
     kind = config.get("problem_type")
     if kind == "regression" or len(names) < 2:
         raise RegardError(f"{folder / 'config.json'}: problem_type is regression, but classes alone are read")
     longest = getattr(getattr(design, "positions", None), "length", None)
-    return {
-        "classes": [str(names[str(at)]) for at in range(len(names))],
-        "labels": "several" if kind == "multi_label_classification" else "one",
-        "texts": None,
-        "frame": {"longest": longest, "separators": family.separators},
-    }
+    labels = [str(names[str(at)]) for at in range(len(names))]
+    frame = {"longest": longest, "separators": family.separators}
+    if task == "tag":
+        return {"tags": labels, "frame": frame}
+    several = "several" if kind == "multi_label_classification" else "one"
+    return {"classes": labels, "labels": several, "texts": None, "frame": frame}
 
 
 def _weights(
@@ -173,10 +172,11 @@ def _config(family: Family, resolved: Mapping[str, Any], artifact: Artifact, tol
     made = {**known, **plain, **own}
     if not told:
         made["architectures"] = architectures[:1]
+    labels = artifact.extras.get("classes") or artifact.extras.get("tags")
+    if labels is not None:
+        made["id2label"] = {str(at): label for at, label in enumerate(labels)}
+        made["label2id"] = {label: at for at, label in enumerate(labels)}
     if "classes" in artifact.extras:
-        classes = artifact.extras["classes"]
-        made["id2label"] = {str(at): label for at, label in enumerate(classes)}
-        made["label2id"] = {label: at for at, label in enumerate(classes)}
         several = artifact.extras.get("labels") == "several"
         made["problem_type"] = "multi_label_classification" if several else "single_label_classification"
     return made

@@ -134,5 +134,5 @@ def _guessed(cross_entropy: CrossEntropy, model: Headed, item: MaskedText) -> Lo
     asked = item.wanted != PAD
     hidden = model(item.tokens, item.lengths)
     loss = cross_entropy(model, hidden, item.wanted)
-    right = (model.output(hidden[asked]).argmax(-1) == item.wanted[asked]).sum()
+    right = (model.output(hidden[asked]).argmax(-1) == item.wanted[asked]).sum().float()
     return replace(loss, parts={**loss.parts, "accuracy": right})

@@ -32,6 +32,8 @@ READERS: dict[str, tuple[str, Any, dict[str, str]]] = {
         "BertForMaskedLM", BertConfig(**SMALL, type_vocab_size=3, hidden_act="gelu_new"), folders.BRACKETS,
     ),
     "bert, classes": ("BertForSequenceClassification", BertConfig(**SMALL, **LABELS), folders.BRACKETS),
+    "bert, tags": ("BertForTokenClassification", BertConfig(**SMALL, **LABELS), folders.BRACKETS),
+    "roberta, tags": ("RobertaForTokenClassification", RobertaConfig(**SMALL, **LABELS), folders.ANGLES),
     "roberta": (
         "RobertaForMaskedLM",
         RobertaConfig(**SMALL, type_vocab_size=1, layer_norm_eps=1e-5, max_position_embeddings=50),
@@ -41,6 +43,11 @@ READERS: dict[str, tuple[str, Any, dict[str, str]]] = {
     "roberta, classes": ("RobertaForSequenceClassification", RobertaConfig(**SMALL, **LABELS), folders.ANGLES),
     "distilbert": (
         "DistilBertForMaskedLM", DistilBertConfig(n_layers=2, dim=24, n_heads=3, hidden_dim=40), folders.BRACKETS,
+    ),
+    "distilbert, tags": (
+        "DistilBertForTokenClassification",
+        DistilBertConfig(n_layers=2, dim=24, n_heads=3, hidden_dim=40, **LABELS),
+        folders.BRACKETS,
     ),
     "distilbert, classes": (
         "DistilBertForSequenceClassification",
@@ -66,7 +73,7 @@ def logits_here(
     model = artifact.model()
     with torch.no_grad():
         made = model(ids, keep.sum(1), segments)
-        if artifact.task == "classify":
+        if artifact.task in ("classify", "tag"):
             return made
         return model.output(made)[..., torch.tensor([new[old] for old in range(len(new))])]
 

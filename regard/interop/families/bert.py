@@ -1,4 +1,4 @@
-"""BERT: `BertForMaskedLM` and `BertForSequenceClassification`."""
+"""BERT: `BertForMaskedLM`, `BertForSequenceClassification` and `BertForTokenClassification`."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -17,6 +17,7 @@ class Bert(Family):
         "BertForMaskedLM": "masked",
         "BertForSequenceClassification": "classify",
         "BertForPreTraining": "masked",
+        "BertForTokenClassification": "tag",
     }
     names: ClassVar[Mapping[str, str]] = {
         "layers": "num_hidden_layers",
@@ -77,6 +78,9 @@ class Bert(Family):
 
     def head(self, model: Mapping[str, Any], task: str) -> Iterator[Entry]:
         """The tensors of the head."""
+        if task == "tag":
+            yield from affine("head.outer", "classifier")
+            return
         if task == "classify":
             yield from affine("head.inner", f"{self.prefix}pooler.dense")
             yield from affine("head.outer", "classifier")

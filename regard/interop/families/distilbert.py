@@ -18,6 +18,7 @@ class Distilbert(Family):
     tasks: ClassVar[Mapping[str, str]] = {
         "DistilBertForMaskedLM": "masked",
         "DistilBertForSequenceClassification": "classify",
+        "DistilBertForTokenClassification": "tag",
     }
     names: ClassVar[Mapping[str, str]] = {
         "layers": "n_layers",
@@ -66,6 +67,9 @@ class Distilbert(Family):
             yield from affine(f"{ours}.feedforward.inner", f"{theirs}.ffn.lin1")
             yield from affine(f"{ours}.feedforward.outer", f"{theirs}.ffn.lin2")
             yield from affine(f"{ours}.norms.feedforward", f"{theirs}.output_layer_norm")
+        if task == "tag":
+            yield from affine("head.outer", "classifier")
+            return
         if task == "classify":
             yield from affine("head.inner", "pre_classifier")
             yield from affine("head.outer", "classifier")

@@ -16,6 +16,7 @@ class Roberta(Bert):
     tasks: ClassVar[Mapping[str, str]] = {
         "RobertaForMaskedLM": "masked",
         "RobertaForSequenceClassification": "classify",
+        "RobertaForTokenClassification": "tag",
     }
     unread: ClassVar[str] = r"position_ids$|lm_head\.bias$|decoder\.(weight|bias)$|pooler\."
     aliases: ClassVar[Mapping[str, str]] = {"lm_head.decoder.bias": "lm_head.bias"}
@@ -25,6 +26,9 @@ class Roberta(Bert):
         return int(config["pad_token_id"]) + 1
 
     def head(self, model: Mapping[str, Any], task: str) -> Iterator[Entry]:
+        if task == "tag":
+            yield from affine("head.outer", "classifier")
+            return
         if task == "classify":
             yield from affine("head.inner", "classifier.dense")
             yield from affine("head.outer", "classifier.out_proj")

@@ -1,0 +1,166 @@
+"""Tagged sentences: a tag for each word, such as its part of speech or the chunk that it is in.
+
+| written as | a sentence |
+|---|---|
+| `columns` | a word a line, its tag in the last column, a blank line between sentences (CoNLL) |
+| `jsonl` | an object a line with the lists `words` and `tags` |
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+import torch
+from jaxtyping import Int64
+from torch import Tensor
+
+from regard.base.errors import RegardError
+from regard.base.files import read_lines
+from regard.data.framed import Frame, FramedTexts, batch_of
+from regard.data.item import even_rows
+from regard.data.plan import BatchPlan, BatchPosition
+from regard.data.subwords.tokenizer import Subwords
+
+TaggedFormat = Literal["columns", "jsonl"]
+NO_TAG = -1
+"""where no tag is asked for: padding, marks, and all tokens of a word but its first"""
+
+
+@dataclass(frozen=True)
+class TaggedSentence:
+    """The words of a sentence and their tags, and the line at which it ends, from 1."""
+
+    words: tuple[str, ...]
+    tags: tuple[str, ...]
+    line: int
+
+
+def read_tagged(path: Path, format: TaggedFormat | None = None) -> list[TaggedSentence]:  # noqa: A002 the setting's name
+    """The sentences of a file; the first mistake in it is an error that names its line."""
+    objects = (format or ("jsonl" if ".jsonl" in Path(path).suffixes else "columns")) == "jsonl"
+    lines = enumerate(read_lines(path), start=1)
+    found = list(_of_objects(lines, path) if objects else _of_columns(lines, path))
+    if not found:
+        raise RegardError(f"{path}: there are no sentences")
+    return found
+
+
+def _of_columns(lines: Iterator[tuple[int, str]], path: Path) -> Iterator[TaggedSentence]:
+    words: list[str] = []
+    tags: list[str] = []
+    number = 0
+    for number, line in (*lines, (0, "")):
+        columns = line.split()
+        if len(columns) == 1:
+            raise RegardError(f"{path}, line {number}: must be a word and, in the last column, its tag")
+        if columns:
+            words.append(columns[0])
+            tags.append(columns[-1])
+        elif words:
+            yield TaggedSentence(tuple(words), tuple(tags), number)
+            words, tags = [], []
+
+
+def _of_objects(lines: Iterator[tuple[int, str]], path: Path) -> Iterator[TaggedSentence]:
+    for number, line in lines:
+        where = f"{path}, line {number}"
+        try:
+            content = msgspec.json.decode(line, type=dict[str, list[str]])
+            words, tags = content["words"], content["tags"]
+        except (msgspec.DecodeError, KeyError) as error:
+            raise RegardError(f"{where}: must be a JSON object with the lists words and tags ({error})") from error
+        if len(words) != len(tags):
+            raise RegardError(f"{where}: has {len(words)} words, but {len(tags)} tags")
+        if not words or any(len(word.split()) != 1 for word in words):
+            raise RegardError(f"{where}: each word must be a text without spaces")
+        yield TaggedSentence(tuple(words), tuple(tags), number)
+
+
+def tag_numbers(sentences: Sequence[TaggedSentence], tags: Sequence[str], where: str) -> list[list[int]]:
+    """The numbers of each sentence's tags; a tag that training did not see is an error."""
+    number = {tag: at for at, tag in enumerate(tags)}
+    for sentence in sentences:
+        for tag in sentence.tags:
+            if tag not in number:
+                listed = ", ".join(tags)
+                raise RegardError(
+                    f"{where}, line {sentence.line}: the tag '{tag}' does not occur in the training data; "
+                    f"tags are: {listed}"
+                )
+    return [[number[tag] for tag in sentence.tags] for sentence in sentences]
+
+
+def word_row(
+    subwords: Subwords, words: Sequence[str], frame: Frame
+) -> tuple[tuple[list[int], list[int]], list[int | None]]:
+    """The tokens and segments of a sentence, and the place of each word's first token; None beyond the frame."""
+    pieces = subwords.encode_with_offsets(" ".join(words))
+    row = frame.row([[piece.id for piece in pieces]])
+    first: dict[int, int] = {}
+    for at, piece in enumerate(pieces, start=1):
+        if at < len(row[0]) - 1:
+            first.setdefault(piece.word, at)
+    return row, [first.get(word) for word in range(len(words))]
+
+
+@dataclass(frozen=True)
+class TaggedTexts:
+    """A batch of sentences and the number of each word's tag, at its first token."""
+
+    texts: FramedTexts
+    tags: Int64[Tensor, "batch length"]
+
+    @property
+    def count(self) -> int:
+        """The number of tagged words."""
+        return int((self.tags != NO_TAG).sum())
+
+    @property
+    def size(self) -> int:
+        """The same with padding: were all places tokens, so many words would be tagged."""
+        return round(self.count * self.tags.numel() / int(self.texts.lengths.sum()))
+
+    def to(self, device: torch.device | str) -> "TaggedTexts":
+        """The same batch on another device."""
+        return TaggedTexts(self.texts.to(device), self.tags.to(device, non_blocking=True))
+
+    def shares(self, count: int) -> list["TaggedTexts"]:
+        """At most `count` batches with about as many tokens each."""
+        parts = [(self.texts.pick(rows), rows) for rows in even_rows(self.texts.lengths, count)]
+        return [TaggedTexts(texts, self.tags[rows, : texts.tokens.shape[1]]) for texts, rows in parts]
+
+
+@dataclass(frozen=True)
+class TaggedRows:
+    """Encoded sentences in batches of similar length."""
+
+    rows: Sequence[tuple[list[int], list[int]]]
+    tags: Sequence[list[int]]
+    """of each token"""
+    plan: BatchPlan
+
+    def at(self, position: BatchPosition) -> TaggedTexts:
+        """The batch at a position."""
+        return self.of(self.plan.at(position).tolist())
+
+    def of(self, chosen: Sequence[int]) -> TaggedTexts:
+        """A batch of the sentences with these numbers."""
+        texts = batch_of([self.rows[at] for at in chosen])
+        tags = torch.full(texts.tokens.shape, NO_TAG)
+        for row, at in enumerate(chosen):
+            tags[row, : len(self.tags[at])] = torch.tensor(self.tags[at])
+        return TaggedTexts(texts, tags)
+
+    def walk(self, position: BatchPosition | None = None) -> Iterator[tuple[BatchPosition, TaggedTexts]]:
+        """Each position and its batch from the given one on, without end."""
+        return ((at, self.at(at)) for at in self.plan.walk(position))
+
+    def epoch(self) -> tuple[int, int]:
+        """How many batches the first epoch has, and how many tagged words."""
+        return len(self.plan.plan(0)), sum(tag != NO_TAG for tags in self.tags for tag in tags)
+
+    def all(self) -> list[TaggedTexts]:
+        """Every sentence once, in the batches of the first epoch."""
+        return [self.of(chosen.tolist()) for chosen in self.plan.plan(0)]

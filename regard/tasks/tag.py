@@ -1,0 +1,168 @@
+"""Tagging: a tag for each word, such as its part of speech, or the chunk or name that it is in."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+import torch
+import torch.nn.functional as F
+
+from regard.base.files import digest, read_text, write_text
+from regard.data.framed import Frame
+from regard.data.plan import BatchPlan, BatchSettings
+from regard.data.subwords.tokenizer import Subwords
+from regard.data.tags import (
+    NO_TAG,
+    TaggedFormat,
+    TaggedRows,
+    TaggedSentence,
+    TaggedTexts,
+    read_tagged,
+    tag_numbers,
+    word_row,
+)
+from regard.decoding.strategy import Strategy
+from regard.decoding.tagger import Tagger
+from regard.metrics.chunks import chunk_f1, is_chunked
+from regard.metrics.quality import QualityScore
+from regard.models.headed import Headed
+from regard.models.model import Design
+from regard.runs.artifact import Artifact
+from regard.tasks.task import Evaluation, Prepared, Say, Task
+from regard.tasks.texts import SubwordChoice, one_model, refuse_other
+from regard.training.loss import Loss
+from regard.training.validation import mean_losses
+
+
+@dataclass(frozen=True, kw_only=True)
+class TaggedData:
+    """The files of tagged sentences; see `regard.data.tags`."""
+
+    train: tuple[Path, ...]
+    """the files of tagged sentences to learn from"""
+    dev: tuple[Path, ...] | None = None
+    """the files of the validation set"""
+    format: TaggedFormat | None = None
+    """by default jsonl for files of that suffix, else columns"""
+
+    def read(self, files: tuple[Path, ...], folder: Path) -> list[TaggedSentence]:
+        """The sentences of all files; relative names start at `folder`."""
+        return [sentence for file in files for sentence in read_tagged(folder / file, self.format)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PreparedTags(Prepared):
+    """Prepared sentences, with the names of their tags and the dev set as it was read."""
+
+    tags: tuple[str, ...]
+    subwords: Subwords
+    held_out: tuple[TaggedSentence, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tag(Task):
+    """The settings of a tagging run beside model and training."""
+
+    unit: ClassVar[str] = "words"
+    lower: ClassVar[frozenset[str]] = frozenset({"loss"})
+    sizes: ClassVar[tuple[str, ...]] = ("text", "tags")
+    offers: ClassVar[type] = Headed
+
+    data: TaggedData
+    subwords: SubwordChoice = field(default_factory=SubwordChoice)
+    batches: BatchSettings = field(default_factory=BatchSettings)
+    frame: Frame = field(default_factory=lambda: Frame(longest=512))
+
+    def prepare(self, folder: Path, data: Path, say: Say = lambda text: None) -> PreparedTags:
+        sentences = self.data.read(self.data.train, data)
+        where = " and ".join(str(data / file) for file in self.data.train)
+        contents = " ".join(digest(data / file) for file in self.data.train)
+        refuse_other(hashlib.sha256(contents.encode()).hexdigest(), f"data.train: {where}", folder / "text.sha256")
+        say("subwords")
+        texts = [" ".join(sentence.words) for sentence in sentences]
+        subwords = self.subwords.of_texts(texts, folder / "subwords.json", data)
+        kept = folder / "tags.json"
+        if not kept.exists():
+            found = sorted({tag for sentence in sentences for tag in sentence.tags})
+            write_text(kept, json.dumps(found, ensure_ascii=False))
+        tags = tuple(json.loads(read_text(kept)))
+        say("encoding")
+        held_out = () if self.data.dev is None else tuple(self.data.read(self.data.dev, data))
+        dev_where = " and ".join(str(data / file) for file in self.data.dev or ())
+        return PreparedTags(
+            sizes={"text": len(subwords), "tags": len(tags)},
+            train=self._rows(sentences, tags, subwords, where),
+            dev=self._rows(held_out, tags, subwords, dev_where).all() if held_out else [],
+            tokenizers={"text": subwords.to_json()},
+            summary=f"{len(sentences):,} training sentences, {len(tags)} tags",
+            tags=tags,
+            subwords=subwords,
+            held_out=held_out,
+        )
+
+    def loss(self, model: Headed, item: TaggedTexts) -> Loss:
+        asked = item.tags != NO_TAG
+        logits, wanted = model(*item.texts.parts)[asked], item.tags[asked]
+        right = (logits.detach().argmax(-1) == wanted).sum().float()
+        return Loss(F.cross_entropy(logits, wanted, reduction="sum"), len(wanted), {"accuracy": right})
+
+    def metrics(self, model: Headed, prepared: PreparedTags) -> dict[str, float]:
+        """The loss, the share of words whose tag is right and, for tags of chunks, their F1."""
+        found = mean_losses(model, prepared.dev, self.loss)
+        if not is_chunked(prepared.tags):
+            return found
+        tagger = Tagger(model, prepared.subwords, prepared.tags, frame=self.frame)
+        predicted = tagger.tag([sentence.words for sentence in prepared.held_out])
+        return found | {"f1": chunk_f1([sentence.tags for sentence in prepared.held_out], predicted)}
+
+    def extras(self, design: Design, model: Headed, prepared: PreparedTags) -> dict[str, Any]:
+        """The names of the tags, and how sentences are read."""
+        frame = {"longest": self.frame.longest, "separators": self.frame.separators}
+        return {"tags": list(prepared.tags), "frame": frame}
+
+    @classmethod
+    def open(
+        cls,
+        artifacts: Sequence[Artifact],
+        models: Sequence[Headed],
+        *,
+        strategy: Strategy | None = None,
+        shortlist: bool = False,
+    ) -> Tagger:
+        """A tagger of words."""
+        artifact, model = one_model(artifacts, models)
+        told = artifact.extras
+        subwords = Subwords.from_json(artifact.tokenizers["text"])
+        return Tagger(model, subwords, told["tags"], frame=Frame(**told.get("frame", {})))
+
+    @classmethod
+    def evaluate(cls, opened: Tagger, files: Sequence[Path], how: Evaluation) -> list[QualityScore]:
+        """F1 of chunks, if the tags mark any, and accuracy by word."""
+        sentences = [sentence for file in files for sentence in read_tagged(file)]
+        tag_numbers(sentences, opened.tags, str(files[0]))
+        predicted = opened.tag([sentence.words for sentence in sentences])
+        if how.out is not None:
+            write_text(how.out, "".join(f"{' '.join(tags)}\n" for tags in predicted))
+        true = [sentence.tags for sentence in sentences]
+        pairs = [pair for one, other in zip(true, predicted, strict=True) for pair in zip(one, other, strict=True)]
+        right = 100 * sum(one == other for one, other in pairs) / len(pairs)
+        scores = [QualityScore("F1", 100 * chunk_f1(true, predicted), after=" % of chunks")]
+        return [*(scores if is_chunked(opened.tags) else []), QualityScore("accuracy", right, after=" % of words")]
+
+    def _rows(
+        self, sentences: Sequence[TaggedSentence], tags: Sequence[str], subwords: Subwords, where: str
+    ) -> TaggedRows:
+        rows, marked = [], []
+        for sentence, numbers in zip(sentences, tag_numbers(sentences, tags, where), strict=True):
+            row, places = word_row(subwords, sentence.words, self.frame)
+            own = [NO_TAG] * len(row[0])
+            for at, number in zip(places, numbers, strict=True):
+                if at is not None:
+                    own[at] = number
+            rows.append(row)
+            marked.append(own)
+        lengths = torch.tensor([len(row) for row, _ in rows]).int().numpy()
+        return TaggedRows(rows, marked, BatchPlan(lengths, lengths, self.batches))
