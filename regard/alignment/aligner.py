@@ -10,7 +10,7 @@ import numpy as np
 
 from regard.alignment.head_choice import HeadChoice, chosen_heads
 from regard.alignment.symmetrizing import SYMMETRIZATIONS, flipped
-from regard.alignment.word_weights import Weights, make_pairs, word_weights
+from regard.alignment.word_weights import Grain, Weights, make_pairs, word_weights
 from regard.attention.record import attention_layers
 from regard.base.errors import UsageError, check_one_of
 from regard.data.links import Link, Links
@@ -25,7 +25,8 @@ class Aligner:
 
     With `threshold`, a target word is also linked to every other source word with at least this attention weight. A
     target word whose largest weight is below `null` has no link. With a `reverse` model, which translates the other
-    way, `symmetrize` combines the links of both directions.
+    way, `symmetrize` combines the links of both directions. `grain` says what is linked: "words" between white space,
+    as in files that are tokenized already, or "segments", the words of `word_spans`.
     """
 
     def __init__(
@@ -37,6 +38,7 @@ class Aligner:
         symmetrize: str = "grow-diag-final-and",
         threshold: float | None = None,
         null: float = 0.0,
+        grain: Grain = "words",
     ) -> None:
         check_one_of("aligner", SYMMETRIZATIONS, symmetrize=symmetrize)
         for name, value in (("threshold", threshold), ("null", null)):
@@ -44,7 +46,7 @@ class Aligner:
                 raise UsageError(f"aligner: {name} must be from 0 to 1, but is {value}")
         self.translator, self.reverse = translator, reverse
         self.heads = chosen_heads(translator) if heads is None else heads
-        self.threshold, self.null = threshold, null
+        self.threshold, self.null, self.grain = threshold, null, grain
         self._symmetrize = SYMMETRIZATIONS[symmetrize]
         self._reverse_heads = None if reverse is None else chosen_heads(reverse)
 
@@ -64,7 +66,8 @@ class Aligner:
         return self(make_pairs(self.translator, sources, targets))
 
     def _links(self, translator: Translator, pairs: Sequence[Pair], heads: HeadChoice) -> list[Links]:
-        return [links_of(own[0], self.threshold, self.null) for own in word_weights(translator, pairs, [heads])]
+        weights = word_weights(translator, pairs, [heads], grain=self.grain)
+        return [links_of(own[0], self.threshold, self.null) for own in weights]
 
 
 def links_of(weights: Weights, threshold: float | None = None, null: float = 0.0) -> Links:

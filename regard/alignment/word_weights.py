@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
@@ -14,8 +14,10 @@ from regard.alignment.head_choice import HeadChoice
 from regard.attention.record import attention_layers, record
 from regard.base.errors import UsageError
 from regard.data.pairs import Batch, collate
+from regard.data.subwords.token_spans import token_spans, word_shares
 from regard.data.subwords.tokenizer import EOS, Subwords, words
 from regard.data.subwords.word_numbers import word_numbers
+from regard.data.word_spans import word_spans, words_of
 from regard.decoding.batching import in_batches
 from regard.decoding.scorer import evaluating
 from regard.decoding.translation import Pair
@@ -23,8 +25,8 @@ from regard.decoding.translator import Translator
 from regard.models.writer import Writer
 
 Weights = NDArray[np.float32]
-Grain = Literal["words", "tokens"]
-"""the unit that is linked: words, or single tokens, as in text without spaces"""
+Grain = Literal["words", "segments", "tokens"]
+"""the unit that is linked: what white space separates, the words of `word_spans`, or single tokens"""
 
 
 def make_pairs(translator: Translator, sources: Sequence[str], targets: Sequence[str]) -> list[Pair]:
@@ -44,18 +46,20 @@ def word_weights(
     """For each pair the weight of each target word on each source word, [choices, target words, source words].
 
     The weights of the source tokens of a word are summed and those of its target tokens averaged. The weight on `</s>`
-    belongs to no word, so the weights of a target word sum to at most 1. Only the chosen heads are recorded. With the
-    grain "tokens", every token counts as a word.
+    belongs to no word, so the weights of a target word sum to at most 1. Only the chosen heads are recorded. `grain`
+    says what counts as a word.
     """
     model = translator.models[0]
 
-    def numbers(subwords: Subwords, text: str, ids: Sequence[int]) -> NDArray[np.int64]:
-        return word_numbers(subwords, text, ids) if grain == "words" else np.arange(len(ids))
+    def members(subwords: Subwords, text: str, ids: Sequence[int]) -> Weights:
+        if grain == "segments":
+            return word_shares(token_spans(subwords, text, ids), word_spans(text))
+        return _members(word_numbers(subwords, text, ids) if grain == "words" else np.arange(len(ids)))
 
     def work(some: list[Pair]) -> list[Weights]:
         batch = collate(*([np.array([*ids, EOS]) for ids in side] for side in zip(*map(_ids, some), strict=True)))
-        sources = [numbers(translator.source, pair.source, pair.source_ids) for pair in some]
-        targets = [numbers(translator.target, pair.target, pair.target_ids) for pair in some]
+        sources = [members(translator.source, pair.source, pair.source_ids) for pair in some]
+        targets = [members(translator.target, pair.target, pair.target_ids) for pair in some]
         seen = _seen(model, batch.to(next(model.parameters()).device), choices).cpu()
         merged = merge(seen, _padded(sources, batch.source.shape[1]), _padded(targets, seen.shape[2])).numpy()
         sizes = [tuple(map(len, linked(translator, pair, grain)))[::-1] for pair in some]
@@ -69,6 +73,8 @@ def linked(translator: Translator, pair: Pair, grain: Grain = "words") -> tuple[
     """The words, or tokens, that are linked on each side of a pair."""
     if grain == "words":
         return words(pair.source), words(pair.target)
+    if grain == "segments":
+        return words_of(pair.source), words_of(pair.target)
     return (
         [translator.source.pieces[number] for number in pair.source_ids],
         [translator.target.pieces[number] for number in pair.target_ids],
@@ -77,16 +83,16 @@ def linked(translator: Translator, pair: Pair, grain: Grain = "words") -> tuple[
 
 def merge(
     weights: Float[Tensor, "batch choices target source"],
-    source_words: Int[Tensor, "batch source"],
-    target_words: Int[Tensor, "batch target"],
+    source_shares: Float[Tensor, "batch source source_words"],
+    target_shares: Float[Tensor, "batch target target_words"],
 ) -> Float[Tensor, "batch choices target_words source_words"]:
     """Word weights from token weights: the sum over a word's source tokens, the mean over its target tokens.
 
-    Tokens whose word number is negative, such as `</s>` and padding, belong to no word.
+    A token that is part of several words counts for each by its share. One without any, such as `</s>` and padding,
+    belongs to no word.
     """
-    columns, rows = _members(source_words), _members(target_words)
-    rows = rows / rows.sum(1, keepdim=True).clamp(min=1)
-    return rows.transpose(1, 2)[:, None] @ (weights @ columns[:, None])
+    rows = target_shares / target_shares.sum(1, keepdim=True).clamp(min=1e-6)
+    return rows.transpose(1, 2)[:, None] @ (weights @ source_shares[:, None])
 
 
 def _seen(model: Writer, batch: Batch, choices: Sequence[HeadChoice]) -> Float[Tensor, "batch choices target source"]:
@@ -140,16 +146,17 @@ def _stopping(model: Writer, recorded: Mapping[str, list[Tensor]], rows: int) ->
             handle.remove()
 
 
-def _members(numbers: Int[Tensor, "batch tokens"]) -> Float[Tensor, "batch tokens words"]:
+def _members(numbers: NDArray[np.int64]) -> Weights:
     """An indicator matrix: 1 where a token is part of a word."""
-    most = int(numbers.max()) + 1 if numbers.numel() else 0
-    return (numbers[:, :, None] == torch.arange(most)).float()
+    most = int(numbers.max()) + 1 if numbers.size else 0
+    return (numbers[:, None] == np.arange(most)).astype(np.float32)
 
 
-def _padded(numbers: Sequence[NDArray[np.int64]], length: int) -> Int[Tensor, "batch length"]:
-    padded = np.full((len(numbers), length), -1, dtype=np.int64)
-    for row, own in zip(padded, numbers, strict=True):
-        row[: len(own)] = own
+def _padded(shares: Sequence[Weights], length: int) -> Float[Tensor, "batch length words"]:
+    most = max(own.shape[1] for own in shares)
+    padded = np.zeros((len(shares), length, most), dtype=np.float32)
+    for row, own in zip(padded, shares, strict=True):
+        row[: own.shape[0], : own.shape[1]] = own
     return torch.from_numpy(padded)
 
 

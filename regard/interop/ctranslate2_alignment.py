@@ -7,7 +7,8 @@ import torch
 from regard.alignment.aligner import Aligner, links_of
 from regard.alignment.word_weights import merge
 from regard.data.links import Links
-from regard.data.subwords.word_numbers import word_numbers
+from regard.data.subwords.token_spans import token_spans, word_shares
+from regard.data.word_spans import word_spans
 from regard.decoding.translation import Pair
 from regard.interop.ctranslate2_translator import CTranslate2Translator
 
@@ -21,7 +22,7 @@ def with_aligner(translator: CTranslate2Translator) -> CTranslate2Translator:
         return [_links(translator, pair, own[shift or 0 :]) for pair, own in zip(pairs, rows, strict=True)]
 
     def by_model(pairs: list[Pair]) -> list[Links]:
-        return Aligner(translator)(pairs)
+        return Aligner(translator, grain="segments")(pairs)
 
     if shift is not None:
         translator.aligner = by_export
@@ -31,10 +32,9 @@ def with_aligner(translator: CTranslate2Translator) -> CTranslate2Translator:
 
 
 def _links(translator: CTranslate2Translator, pair: Pair, weights: Any) -> Links:
-    target = word_numbers(translator.target, pair.target, pair.target_ids)
-    source = word_numbers(translator.source, pair.source, pair.source_ids)
-    if not len(target) or not len(source):
+    said = word_shares(token_spans(translator.target, pair.target, pair.target_ids), word_spans(pair.target))
+    read = word_shares(token_spans(translator.source, pair.source, pair.source_ids), word_spans(pair.source))
+    if not said.size or not read.size:
         return ()
-    rows = torch.from_numpy(weights[: len(target)])[None, None]
-    merged = merge(rows, torch.from_numpy(source)[None], torch.from_numpy(target)[None])
-    return links_of(merged[0, 0].numpy())
+    rows = torch.from_numpy(weights[: len(said), : len(read)])[None, None]
+    return links_of(merge(rows, torch.from_numpy(read)[None], torch.from_numpy(said)[None])[0, 0].numpy())

@@ -7,7 +7,8 @@ from itertools import accumulate, pairwise
 import numpy as np
 
 from regard.data.links import Link
-from regard.data.subwords.tokenizer import UNSPACED, words
+from regard.data.subwords.tokenizer import UNSPACED
+from regard.data.word_spans import word_spans
 from regard.markup.units import Bonds, UnitKind, Units, snap, split_units
 
 _ALIKE: dict[UnitKind, tuple[UnitKind, ...]] = {
@@ -20,7 +21,7 @@ _ALIKE: dict[UnitKind, tuple[UnitKind, ...]] = {
 
 def usable_links(links: Sequence[Link] | None, source: str, target: str) -> list[Link]:
     """The links between existing words of both texts; if there are none, links by relative position."""
-    here, there = len(words(source)), len(words(target))
+    here, there = len(word_spans(source)), len(word_spans(target))
     found = [
         Link(one.source, one.target, max(one.confidence, 1e-6))
         for one in links or ()

@@ -19,7 +19,7 @@ from regard.decoding.translation import Candidate, TranslateTexts, Translation, 
 from regard.markup.html_text import Between, Passage, passages
 from regard.markup.insertion import inserted, without_atoms
 from regard.markup.placeholders import Kept, stand_ins
-from regard.markup.rendering import Rendering, accepted, in_pieces, pieces, same_words
+from regard.markup.rendering import Rendering, accepted, in_pieces, pieces
 from regard.markup.segments import Inline, Mark, Segment, with_placeholders
 
 
@@ -145,7 +145,7 @@ def _plain(segment: Segment, found: Rendering) -> Translation:
         return origin
     text = found.with_atoms(atoms)
     best = origin.n_best[0] if origin.n_best else Candidate(text, found.score, (), (), found.score)
-    numbered = found.origin is None or same_words(atoms)
+    numbered = found.reading.text == segment.read().text  # not with stand-ins, which are other words
     links = found.links if numbered and (found.origin is None or origin.alignment is not None) else None
     return replace(origin, text=text, n_best=(replace(best, text=text),), alignment=links)
 

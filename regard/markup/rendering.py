@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from regard.data.links import Link
-from regard.data.subwords.tokenizer import words
 from regard.data.word_spans import Span
 from regard.decoding.translation import Translation
 from regard.markup.bonds import bond, usable_links
@@ -161,8 +160,3 @@ def by_word(letters: Sequence[tuple[int, int, float]], source: str, target: str)
     here, there = word_starts(source), word_starts(target)
     found = {(bisect_right(here, one) - 1, bisect_right(there, other) - 1): sure for one, other, sure in letters}
     return tuple(Link(one, other, sure) for (one, other), sure in found.items())
-
-
-def same_words(texts: Sequence[str]) -> bool:
-    """Whether each text is one word, so that replacing one by another keeps word numbers."""
-    return all(len(words(text)) == 1 for text in texts)

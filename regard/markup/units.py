@@ -12,14 +12,14 @@ from typing import Literal, NamedTuple
 from jaxtyping import Float, Int
 from numpy import ndarray
 
+from regard.data.word_spans import Span, word_spans
+
 UnitKind = Literal["lead", "core", "trail", "alone", "atom"]
 Bonds = tuple[Int[ndarray, " bonds"], Int[ndarray, " bonds"], Float[ndarray, " bonds"]]
 """links between units: source unit, target unit, confidence"""
 
 
-WORD = re.compile(r"[^\s▁]+")
-"""what `regard.data.subwords.tokenizer.words` counts"""
-_CORE = re.compile(r"[^\W_](?:.*[^\W_])?", re.DOTALL)
+_CORE = re.compile(r"[^\W_]")
 _GOES_ON = frozenset("\u200d\ufe0e\ufe0f\u20e3" + "".join(map(chr, range(0x1F3FB, 0x1F400))))
 
 
@@ -79,43 +79,64 @@ class Units:
 
 def word_starts(text: str) -> list[int]:
     """The start positions of the words of a text."""
-    return [match.start() for match in WORD.finditer(text)]
+    return [start for start, _ in word_spans(text)]
 
 
 def split_units(text: str, atoms: Sequence[tuple[int, int]] = (), cuts: Iterable[int] = ()) -> Units:
     """The units of a text that has atoms at these spans, also split at those `cuts` that are inside a unit."""
-    ends = [match.end() for match in WORD.finditer(text)]
+    words = word_spans(text)
     order = sorted(range(len(atoms)), key=lambda number: atoms[number])
     units: list[Unit] = []
     at = 0
     for number in order:
         start, end = atoms[number]
-        units += _between(text, at, start, ends)
+        units += _between(text, at, start, words)
         units.append(Unit(start, end, "atom", number))
         at = end
-    units += _between(text, at, len(text), ends)
+    units += _between(text, at, len(text), words)
     places = sorted(set(cuts))
     return Units(text, tuple(piece for unit in units for piece in _cut(unit, places)))
 
 
-def _between(text: str, start: int, end: int, ends: list[int]) -> list[Unit]:
+def _between(text: str, start: int, end: int, words: list[Span]) -> list[Unit]:
+    """The units of the words, or parts of words, between two atoms."""
+    if start >= end:
+        return []
+    from_here = bisect_right(words, start, key=_end)
+    inside = [
+        (max(first, start), min(last, end), number)
+        for number, (first, last) in enumerate(words[from_here : bisect_left(words, end, key=_start)], from_here)
+    ]
+    spoken = [_CORE.search(text, first, last) is not None for first, last, _ in inside]
     units: list[Unit] = []
-    for match in WORD.finditer(text, start, end):
-        first, last = match.span()
-        word = bisect_right(ends, first)
-        core = _CORE.search(text, first, last)
-        if core is None:
-            touches_atom = first == start > 0, last == end < len(text)
-            kind: UnitKind = "trail" if touches_atom[0] else "lead" if touches_atom[1] else "alone"
-            units.append(Unit(first, last, kind, word))
-            continue
-        parts: tuple[tuple[int, int, UnitKind], ...] = (
-            (first, core.start(), "lead"),
-            (core.start(), core.end(), "core"),
-            (core.end(), last, "trail"),
-        )
-        units += [Unit(begin, stop, kind, word) for begin, stop, kind in parts if begin < stop]
+    for at, (first, last, number) in enumerate(inside):
+        units.append(Unit(first, last, "core" if spoken[at] else _kind(text, inside, spoken, at, start, end), number))
     return units
+
+
+def _kind(text: str, inside: list[tuple[int, int, int]], spoken: list[bool], at: int, start: int, end: int) -> UnitKind:
+    """Whether punctuation follows a word or an atom without a space, or precedes one, or stands alone."""
+    before = at
+    while before > 0 and inside[before][0] == inside[before - 1][1]:
+        before -= 1
+        if spoken[before]:
+            return "trail"
+    if inside[before][0] == start > 0:
+        return "trail"
+    after = at
+    while after < len(inside) - 1 and inside[after][1] == inside[after + 1][0]:
+        after += 1
+        if spoken[after]:
+            return "lead"
+    return "lead" if inside[after][1] == end < len(text) else "alone"
+
+
+def _start(span: Span) -> int:
+    return span[0]
+
+
+def _end(span: Span) -> int:
+    return span[1]
 
 
 def _cut(unit: Unit, cuts: list[int]) -> list[Unit]:

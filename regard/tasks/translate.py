@@ -249,7 +249,7 @@ class Translate(Task):
             keeper=Keeping(),
         )
         if aligns(translator):
-            translator.aligner = Aligner(translator)
+            translator.aligner = Aligner(translator, grain="segments")
         return translator
 
     @classmethod

@@ -18,7 +18,9 @@ from tests.alignment.test_cross_weights import DESIGNS, TEXTS, translator
 
 def test_source_tokens_are_summed_and_target_tokens_averaged() -> None:
     weights = torch.tensor([[0.1, 0.2, 0.3, 0.4], [0.5, 0.1, 0.1, 0.3], [0.0, 0.9, 0.1, 0.0]])[None, None]
-    merged = merge(weights, torch.tensor([[0, 0, 1, -1]]), torch.tensor([[0, 0, 1]]))
+    merged = merge(
+        weights, torch.tensor([[[1.0, 0], [1, 0], [0, 1], [0, 0]]]), torch.tensor([[[1.0, 0], [1, 0], [0, 1]]])
+    )
     torch.testing.assert_close(merged, torch.tensor([[[[0.45, 0.2], [0.9, 0.1]]]]))
 
 

@@ -8,6 +8,7 @@ from html.parser import HTMLParser
 
 from regard.data.links import Link, Links
 from regard.data.subwords.tokenizer import words
+from regard.data.word_spans import word_spans, words_of
 from regard.decoding.translation import Translation
 
 
@@ -15,8 +16,38 @@ def answer(text: str, links: Links | None) -> Translation:
     return Translation(text, -1.0, (), links)
 
 
+def spread(source: Sequence[str], target: Sequence[str], links: Sequence[Link]) -> Links:
+    """Links between the words of alignments, from links between what white space separates."""
+    here, there = _numbers(source), _numbers(target)
+    found = []
+    for one, other, sure in links:
+        if not (0 <= one < len(here) and 0 <= other < len(there)):
+            found.append(Link(one, other, sure))
+            continue
+        (ours, own), (theirs, its) = here[one], there[other]
+        if len(own) == len(its):
+            found += [Link(ours + at, theirs + at, sure) for at in range(len(own))]
+        else:
+            found.append(Link(ours + _core(own), theirs + _core(its), sure))
+            if not own[-1].isalnum() and not its[-1].isalnum():
+                found.append(Link(ours + len(own) - 1, theirs + len(its) - 1, sure))
+    return tuple(found)
+
+
+def _numbers(own: Sequence[str]) -> list[tuple[int, list[str]]]:
+    found, at = [], 0
+    for word in own:
+        found.append((at, words_of(word)))
+        at += len(found[-1][1])
+    return found
+
+
+def _core(own: list[str]) -> int:
+    return next((at for at, one in enumerate(own) if one.isalnum()), 0)
+
+
 def identity(texts: list[str]) -> list[Translation]:
-    return [answer(text, tuple(Link(at, at) for at in range(len(words(text))))) for text in texts]
+    return [answer(text, tuple(Link(at, at) for at in range(len(word_spans(text))))) for text in texts]
 
 
 def backwards(texts: list[str]) -> list[Translation]:
@@ -24,8 +55,9 @@ def backwards(texts: list[str]) -> list[Translation]:
     found = []
     for text in texts:
         own = words(text)
-        links = tuple(Link(at, len(own) - 1 - at) for at in range(len(own)))
-        found.append(answer(" ".join(word.upper() for word in reversed(own)), links))
+        links = [Link(at, len(own) - 1 - at) for at in range(len(own))]
+        turned = [word.upper() for word in reversed(own)]
+        found.append(answer(" ".join(turned), spread(own, turned, links)))
     return found
 
 
@@ -50,7 +82,8 @@ def _carelessly(own: list[str], dice: random.Random, kind: str) -> Translation:
             written.append(dice.choice(["{extra}", "%d", "&amp;", "<b>", "7", "und"]))
     if kind == "wrong":
         links = [Link(dice.randint(-2, 30), dice.randint(-2, 30), dice.random()) for _ in range(9)]
-    return answer(" ".join(written), None if kind == "none" else () if kind == "empty" else tuple(links))
+    told = spread(own, written, links)
+    return answer(" ".join(written), None if kind == "none" else () if kind == "empty" else told)
 
 
 class Tags(HTMLParser):

@@ -114,7 +114,9 @@ def test_a_tag_is_tight_around_what_it_enclosed() -> None:
     def german(texts: list[str]) -> list[Translation]:
         assert texts == ["I see the dog, here."]
         return [
-            answer("Hier sehe ich den Hund.", tuple(Link(*one) for one in ((0, 2), (1, 1), (2, 3), (3, 4), (4, 0))))
+            answer(
+                "Hier sehe ich den Hund.", tuple(Link(*one) for one in ((0, 2), (1, 1), (2, 3), (3, 4), (4, 5), (5, 0)))
+            )
         ]
 
     assert translate_html(german, "I see the <b>dog</b>, here.") == "Hier sehe ich den <b>Hund</b>."
@@ -130,10 +132,10 @@ def test_one_wrong_link_does_not_stretch_a_tag() -> None:
 
 
 def test_text_without_spaces() -> None:
-    english = answer("I like dogs.", tuple(Link(0, at) for at in range(3)))
+    english = answer("I like dogs.", tuple(Link(at, at) for at in range(4)))
     assert translate_html(lambda _: [english], "我<b>喜欢</b>狗。") == "I <b>like</b> dogs."
-    chinese = answer("我很喜欢狗狗", tuple(Link(at, 0) for at in range(3)))
-    assert translate_html(lambda _: [chinese], "I <b>like</b> dogs") == "我<b>很喜</b>欢狗狗"
+    chinese = answer("我很喜欢狗狗", (Link(0, 0), Link(1, 1), Link(2, 2), Link(2, 3)))
+    assert translate_html(lambda _: [chinese], "I <b>like</b> dogs") == "我<b>很喜欢</b>狗狗"
     assert (
         translate_html(lambda _: [answer("👩‍👩‍👧", (Link(0, 0),))], "a<b>b</b>c").replace("<b>", "").replace("</b>", "")
         == "👩‍👩‍👧"

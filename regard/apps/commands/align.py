@@ -10,15 +10,20 @@ from regard.apps.display import bar
 from regard.apps.options import DeviceOption, ThreadsOption, examples, use_threads
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from regard.alignment.aligner import Aligner
     from regard.data.links import Links
     from regard.decoding.translator import Translator
+
+    Split = Callable[[str], list[str]]
 
 app = typer.Typer(add_completion=False)
 ReverseOption = Annotated[
     Path | None, typer.Option("--reverse", help="A model that translates the other way, for better links.")
 ]
 _AT_ONCE = 1024
+_LOOKED_AT = 1000
 
 
 @app.command(
@@ -44,6 +49,13 @@ def align(
         float | None, typer.Option(min=0, max=1, help="Also link every source word with at least this weight.")
     ] = None,
     null: Annotated[float, typer.Option(min=0, max=1, help="No link if the largest weight is below this.")] = 0.0,
+    words: Annotated[
+        str | None,
+        typer.Option(
+            help="What is linked: spaces, what white space separates, or segments, with punctuation apart and texts "
+            "without spaces segmented; by default spaces, unless such texts are not segmented."
+        ),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line, with words and confidence.")] = False,
     gold: Annotated[Path | None, typer.Option(help="Gold links: print precision, recall and AER.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write the links to this file, not to standard output.")] = None,
@@ -55,25 +67,29 @@ def align(
     from regard.alignment.aligner import Aligner
     from regard.base.files import write_text
     from regard.data.links import read_gold, to_pharaoh
-    from regard.data.subwords.tokenizer import words
+    from regard.data.subwords.tokenizer import words as spaced_words
     from regard.metrics.alignment_error import error_rates
 
     sources, targets = read_pairs(files, "align")
+    split = _splitting(words, sources, targets)
     right = None
     if gold is not None:
-        right = read_gold(gold, [(len(words(one)), len(words(two))) for one, two in zip(sources, targets, strict=True)])
+        right = read_gold(gold, [(len(split(one)), len(split(two))) for one, two in zip(sources, targets, strict=True)])
     if str(model) == "eflomal":
-        found = _by_eflomal(sources, targets, symmetrize, letters)
+        read, said = ([" ".join(split(text)) for text in side] for side in (sources, targets))
+        found = _by_eflomal(read, said, symmetrize, letters)
     else:
         back = None if reverse is None else load_translator(reverse, device)
-        found = _by_attention(
-            Aligner(load_translator(model, device), back, symmetrize=symmetrize, threshold=threshold, null=null),
-            sources,
-            targets,
-            (str(model), str(reverse)),
-        )
+        how: dict[str, Any] = {
+            "symmetrize": symmetrize,
+            "threshold": threshold,
+            "null": null,
+            "grain": "words" if split is spaced_words else "segments",
+        }
+        aligner = Aligner(load_translator(model, device), back, **how)
+        found = _by_attention(aligner, sources, targets, (str(model), str(reverse)))
     rows = zip(sources, targets, found, strict=True)
-    lines = [_as_json(at, *row) if as_json else to_pharaoh(row[2]) for at, row in enumerate(rows, start=1)]
+    lines = [_as_json(at, *row, split) if as_json else to_pharaoh(row[2]) for at, row in enumerate(rows, start=1)]
     if out is not None:
         write_text(out, "".join(f"{line}\n" for line in lines))
     else:
@@ -140,8 +156,27 @@ def links_as_json(links: "Links") -> list[dict[str, Any]]:
     return [{"source": one.source, "target": one.target, "confidence": round(one.confidence, 4)} for one in links]
 
 
-def _as_json(line: int, source: str, target: str, links: "Links") -> str:
-    from regard.data.subwords.tokenizer import words
-
-    content = {"line": line, "source": words(source), "target": words(target), "links": links_as_json(links)}
+def _as_json(line: int, source: str, target: str, links: "Links", split: "Split") -> str:
+    content = {"line": line, "source": split(source), "target": split(target), "links": links_as_json(links)}
     return json.dumps(content, ensure_ascii=False)
+
+
+def _splitting(chosen: str | None, sources: list[str], targets: list[str]) -> "Split":
+    """What finds the words of a text, by --words; else white space, unless the texts have none between words."""
+    from itertools import chain
+
+    from regard.base.errors import check_one_of
+    from regard.data.subwords.tokenizer import words
+    from regard.data.word_spans import is_spaced, words_of
+
+    if chosen is not None:
+        check_one_of("align", ("spaces", "segments"), words=chosen)
+        return words if chosen == "spaces" else words_of
+    if is_spaced(chain(sources[:_LOOKED_AT], targets[:_LOOKED_AT])):
+        return words
+    typer.echo(
+        "regard: a side has no spaces between words, so links count the segments that --json shows; --words spaces "
+        "counts what white space separates",
+        err=True,
+    )
+    return words_of

@@ -32,6 +32,7 @@ from regard.apps.server.translating import Translated, marked_up, plain
 from regard.apps.server.uploads import FILE_FORMATS, read_document
 from regard.base.errors import unknown
 from regard.data.subwords.tokenizer import words
+from regard.data.word_spans import words_of
 from regard.inspection.explanation.explain import Detail, untranslated
 from regard.inspection.explanation.forced import ATTENTION_KINDS, AttentionKind
 
@@ -243,4 +244,4 @@ def _list(given: str | list[str]) -> list[str]:
 
 def _linked(source: str, target: str, links: Any) -> LinkedWords:
     told = [WordLink(source=one.source, target=one.target, confidence=round(one.confidence, 4)) for one in links]
-    return LinkedWords(source=words(source), target=words(target), links=told)
+    return LinkedWords(source=words_of(source), target=words_of(target), links=told)

@@ -7,14 +7,14 @@ import torch
 
 from regard.attention.record import attention_layers, watch
 from regard.base.errors import UsageError
-from regard.data.subwords.tokenizer import EOS, words
+from regard.data.subwords.tokenizer import EOS
 from regard.decoding.generator import Generator
 from regard.decoding.next_words import NextWord, next_words
 from regard.decoding.scorer import evaluating, log_mean, most_positions
 from regard.inspection.explanation.forced import entropy, likeliest
 from regard.inspection.explanation.looking import OTHERS
 from regard.inspection.explanation.text_part import Layer, ShownAlternative, TextPart, Written
-from regard.inspection.explanation.tokens import SPACE, Token, shown, tokens_of
+from regard.inspection.explanation.tokens import SPACE, Token, shown, shown_words, tokens_of
 from regard.inspection.page.standalone import standalone
 
 COMING = "…"
@@ -44,14 +44,14 @@ class Continuation:
         for token, weight in zip(self.part.source, weights, strict=False):
             if token.word is not None:
                 sums[token.word] = sums.get(token.word, 0.0) + weight
-        return list(zip(words(self.text), (sums.get(at, 0.0) for at in range(len(words(self.text)))), strict=True))
+        return [(word, sums.get(at, 0.0)) for at, word in enumerate(self.part.shown(0))]
 
     def to_dict(self) -> dict[str, Any]:
         """The explanation as plain JSON, in the form of a translation's: the text is what was read and written."""
-        own = words(self.text)
+        side = {"text": self.text, "words": self.part.shown(0), "spaced": self.part.spaced(0)}
         return {
-            "source": {"text": self.text, "words": own},
-            "target": {"text": self.text, "words": own},
+            "source": side,
+            "target": side,
             "score": round(self.part.score, 4),
             "links": [],
             "heads": None,
@@ -88,7 +88,8 @@ def explain_continuation(generator: Generator, text: str, count: int = 10) -> Co
                 if weights.shape[1:] == (rows.shape[1],) * 2:
                     layers.append(Layer(name, weights, tuple(entropy(weights).tolist())))
         chances = log_mean(distributions)[0].cpu()
-    tokens = tokens_of(subwords, text, ids)
+    spans = shown_words(subwords, text, ids)
+    tokens = tokens_of(subwords, text, ids, spans)
     written = []
     for at, (token, number) in enumerate(zip([*tokens[:-1], Token(COMING, True)], [*ids, EOS], strict=True)):
         others = [
@@ -98,5 +99,6 @@ def explain_continuation(generator: Generator, text: str, count: int = 10) -> Co
         kept = tuple(other for other in others if other.token.text != SPACE)[:OTHERS]
         written.append(Written(token, float(chances[at, number]), True, kept))
     score = sum(one.log_probability for one in written[:-1])
-    part = TextPart((text, text), score, source=tokens, target=tuple(written), decoder=tuple(layers), spelling=subwords)
+    sides = {"source": tokens, "target": tuple(written), "words": (spans, spans)}
+    part = TextPart((text, text), score, decoder=tuple(layers), spelling=subwords, **sides)
     return Continuation(text, tuple(next_words(generator, text, count)), part)

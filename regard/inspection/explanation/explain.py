@@ -70,8 +70,8 @@ class Explanation:
             parts.append(part.to_dict(source, target, gaps))
             source, target = source + part.sizes[0], target + part.sizes[1]
         return {
-            "source": {"text": self.source, "words": self._words(0)},
-            "target": {"text": self.target, "words": self._words(1)},
+            "source": {"text": self.source, "words": self._words(0), "spaced": self._spaced(0)},
+            "target": {"text": self.target, "words": self._words(1), "spaced": self._spaced(1)},
             "score": round(self.score, 4),
             "links": [
                 {"source": one.source, "target": one.target, "confidence": round(one.confidence, 3)}
@@ -85,7 +85,10 @@ class Explanation:
 
     def _words(self, side: int) -> list[str]:
         """The words of one side, part by part: parts that join without a space do not share a word."""
-        return [word for part in self.parts for word in words(part.texts[side])]
+        return [word for part in self.parts for word in part.shown(side)]
+
+    def _spaced(self, side: int) -> list[bool]:
+        return [spaced for part in self.parts for spaced in part.spaced(side)]
 
     def to_html(self, title: str = "Regard") -> str:
         """A self-contained HTML page that works offline."""

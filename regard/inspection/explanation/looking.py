@@ -1,5 +1,7 @@
 """One text and its translation under teacher forcing: tokens, alternatives, attention weights, word links."""
 
+from bisect import bisect_right
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
@@ -8,8 +10,9 @@ from torch import Tensor
 from regard.alignment.aligner import Aligner
 from regard.alignment.head_choice import HeadChoice, chosen_heads
 from regard.attention.record import attention_layers
-from regard.data.links import Links
+from regard.data.links import Link, Links
 from regard.data.subwords.tokenizer import EOS, Subwords
+from regard.data.word_spans import Span, word_spans
 from regard.decoding.search import search
 from regard.decoding.strategy import Strategy
 from regard.decoding.trace import Trace
@@ -18,7 +21,7 @@ from regard.decoding.translator import Translator
 from regard.inspection.explanation.beam_path import Path, beam_path
 from regard.inspection.explanation.forced import ATTENTION_KINDS, AttentionKind, Forced, entropy, force, likeliest
 from regard.inspection.explanation.text_part import Layer, ShownAlternative, TextPart, Written
-from regard.inspection.explanation.tokens import SPACE, shown, tokens_of
+from regard.inspection.explanation.tokens import SPACE, shown, shown_words, tokens_of
 
 OTHERS = 6
 """the number of alternatives shown for a target token"""
@@ -64,20 +67,22 @@ def look_into(
     read = tuple(translator.source.encode(text))
     found, spelled, path = translation
     seen = force(translator.models, [*read, EOS], [*found, EOS], {"cross", *attention})
+    words = shown_words(translator.source, text, read), shown_words(translator.target, spelled, found)
     written = []
-    for at, token in enumerate(tokens_of(translator.target, spelled, found)):
+    for at, token in enumerate(tokens_of(translator.target, spelled, found, words[1])):
         chance = float(seen.log_probabilities[at, (*found, EOS)[at]])
         others = _alternatives(translator.target, found, at, seen, before)
         written.append(Written(token, chance, at < forced, others))
     cross, encoder, decoder = (_layers(seen.attention[kind]) for kind in ATTENTION_KINDS)
     return TextPart(
         score=sum(one.log_probability for one in written),
-        source=tokens_of(translator.source, text, read),
+        source=tokens_of(translator.source, text, read, words[0]),
         target=tuple(written),
         layers=cross,
         encoder=encoder,
         decoder=decoder,
-        links=_links(translator, Pair(text, read, spelled, found), seen),
+        links=_between(words, (text, spelled), _links(translator, Pair(text, read, spelled, found), seen)),
+        words=words,
         path=path,
         texts=(text, spelled),
         spelling=translator.target,
@@ -107,8 +112,21 @@ def _links(translator: Translator, pair: Pair, seen: Forced) -> Links:
     heads = linking_heads(translator)
     if heads is None or any(layer not in seen.layers for layer in heads.layers):
         return ()
-    [links] = (translator.aligner or Aligner(translator))([pair])
+    [links] = (translator.aligner or Aligner(translator, grain="segments"))([pair])
     return links
+
+
+def _between(words: Sequence[Sequence[Span]], texts: tuple[str, str], links: Links) -> Links:
+    """Links between the words of `word_spans` as links between those that are shown."""
+    shown = [[end for _, end in own] for own in words]
+    starts = [[start for start, _ in word_spans(text)] for text in texts]
+    found: dict[tuple[int, int], Link] = {}
+    for link in links:
+        one = bisect_right(shown[0], starts[0][link.source])
+        other = bisect_right(shown[1], starts[1][link.target])
+        if (one, other) not in found or found[one, other].confidence < link.confidence:
+            found[one, other] = Link(one, other, link.confidence)
+    return tuple(found.values())
 
 
 def linking_heads(translator: Translator) -> HeadChoice | None:

@@ -1,5 +1,6 @@
 """The explanation of a text, or of a part that was translated on its own."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -7,7 +8,8 @@ from jaxtyping import Float
 from torch import Tensor
 
 from regard.data.links import Links
-from regard.data.subwords.tokenizer import Subwords, words
+from regard.data.subwords.tokenizer import Subwords
+from regard.data.word_spans import Span, word_spans
 from regard.inspection.explanation.beam_path import Branch, Path
 from regard.inspection.explanation.tokens import Token, shown
 
@@ -64,13 +66,27 @@ class TextPart:
     links: Links = ()
     path: Path = ()
     """the path of the search; empty if the translation was given"""
+    words: tuple[tuple[Span, ...], tuple[Span, ...]] | None = None
+    """where the words of each side stand; those of `word_spans`, unless some share a token"""
     spelling: Subwords | None = None
     """the subwords that decode the tokens of the path"""
 
     @property
     def sizes(self) -> tuple[int, int]:
         """The number of words of each side."""
-        return len(words(self.texts[0])), len(words(self.texts[1]))
+        return len(self.spans(0)), len(self.spans(1))
+
+    def spans(self, side: int) -> Sequence[Span]:
+        """Where the words of a side stand."""
+        return word_spans(self.texts[side]) if self.words is None else self.words[side]
+
+    def shown(self, side: int) -> list[str]:
+        """The words of a side."""
+        return [self.texts[side][start:end] for start, end in self.spans(side)]
+
+    def spaced(self, side: int) -> list[bool]:
+        """Whether white space stands before each word; before the first, the part's gap says it."""
+        return [start == 0 or self.texts[side][start - 1].isspace() for start, _ in self.spans(side)]
 
     def to_dict(self, source: int = 0, target: int = 0, gaps: tuple[str, str] = ("", "")) -> dict[str, Any]:
         """Plain JSON without the links.

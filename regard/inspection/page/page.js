@@ -70,7 +70,7 @@ function show(explanation) {
   find("text").lang = explanation?.detected?.language ?? (served.from === "auto" ? "" : served.from);
   find("target").lang = served.to;
   release();
-  const nothing = { parts: [], links: [], attention: [], source: { words: [] }, target: { words: [] } };
+  const nothing = { parts: [], links: [], attention: [], source: { words: [], spaced: [] }, target: { words: [], spaced: [] } };
   viewer.show(explanation ? { ...explanation, languages: { source: find("text").lang, target: served.to } } : nothing);
 }
 

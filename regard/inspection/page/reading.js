@@ -28,20 +28,20 @@ export function fittingGrain(explanation) {
 export function unitsOf(explanation, side, grain) {
   return explanation.parts.flatMap((part, number) => {
     const units = part.target.length
-      ? unitsOfPart(part[side], explanation[side].words, grain)
+      ? unitsOfPart(part[side], explanation[side], grain)
       : [{ text: part.texts[side], before: "", word: null, tokens: [] }];
     if (units.length) units[0].before = part.gaps[side];
     return units.map((unit) => ({ ...unit, part: number }));
   });
 }
 
-function unitsOfPart(tokens, words, grain) {
+function unitsOfPart(tokens, { words, spaced }, grain) {
   const units = [];
   const last = { word: null, gap: false };
   tokens.forEach((token, number) => {
     if (token.word === null) return;
     const same = token.word === last.word;
-    const gap = last.gap || !same;
+    const gap = last.gap || (!same && spaced[token.word]);
     Object.assign(last, { word: token.word, gap: false });
     if (same && grain === "words") {
       units.at(-1).tokens.push(number);

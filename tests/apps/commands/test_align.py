@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from regard.alignment import eflomal
+from regard.apps.commands.align import _splitting
 from regard.data.links import Link, Links, parse_links
 from regard.runs.artifact import load_artifact
 from tests.apps import toy
@@ -140,3 +141,23 @@ def test_eflomal_links_without_a_model(home: Path, run: Run, monkeypatch: pytest
     assert run("align", "eflomal", *TEST, "--letters", "5").code == 0
     assert asked == [None, 5]
     assert run("align", "eflomal", *TEST, "--symmetrize", "best").code == 2
+
+
+def test_what_is_linked_can_be_chosen(home: Path, run: Run) -> None:
+    toy.write(Path("a.en"), ["the dog, the cat."])
+    toy.write(Path("a.de"), ["das hund, das katze."])
+    for chosen, size in (((), 4), (("--words", "spaces"), 4), (("--words", "segments"), 6)):
+        [line] = run("align", "runs/en-de", "a.en", "a.de", "--json", *chosen).lines
+        found = json.loads(line)
+        assert (len(found["source"]), len(found["target"])) == (size, size)
+        assert {link["target"] for link in found["links"]} <= set(range(size))
+    assert run("align", "runs/en-de", "a.en", "a.de", "--words", "letters").code == 2
+
+
+def test_texts_without_spaces_are_segmented(capsys: pytest.CaptureFixture[str]) -> None:
+    text = "今天天气很好！"
+    assert _splitting(None, ["the dog."], [text])(text) == ["今天", "天气", "很好", "！"]
+    assert "so links count the segments that --json shows" in capsys.readouterr().err
+    assert _splitting("spaces", ["the dog."], [text])(text) == [text]
+    assert _splitting(None, ["the dog."], ["今天 天气"])("今天 天气.") == ["今天", "天气."]
+    assert capsys.readouterr().err == ""
