@@ -1,6 +1,6 @@
 """The explanation of a text that a language model reads: what each token looked at, and what may come next."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -99,6 +99,6 @@ def explain_continuation(generator: Generator, text: str, count: int = 10) -> Co
         kept = tuple(other for other in others if other.token.text != SPACE)[:OTHERS]
         written.append(Written(token, float(chances[at, number]), True, kept))
     score = sum(one.log_probability for one in written[:-1])
-    sides = {"source": tokens, "target": tuple(written), "words": (spans, spans)}
-    part = TextPart((text, text), score, decoder=tuple(layers), spelling=subwords, **sides)
+    part = TextPart((text, text), score, tokens, tuple(written), decoder=tuple(layers), spelling=subwords)
+    part = replace(part, words=(spans, spans))
     return Continuation(text, tuple(next_words(generator, text, count)), part)

@@ -226,7 +226,7 @@ def test_nothing_is_told_of_nothing() -> None:
 
 def test_a_text_that_is_left_as_it_is_has_nothing_to_look_into() -> None:
     plain = untranslated("das haus").to_dict()
-    assert plain["target"] == {"text": "das haus", "words": ["das", "haus"]}
+    assert plain["target"] == {"text": "das haus", "words": ["das", "haus"], "spaced": [True, True]}
     [part] = plain["parts"]
     assert (part["target"], part["texts"]["target"], plain["attention"]) == ([], "das haus", [])
     assert untranslated(" ").to_dict()["parts"] == []
