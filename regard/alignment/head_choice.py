@@ -1,5 +1,6 @@
 """Alignment heads: the attention heads whose weights align words, as stored in the model file."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -10,6 +11,8 @@ from regard.base.errors import RegardError, UsageError
 from regard.decoding.translator import Translator
 from regard.models.writer import Writer
 from regard.runs.artifact import load_artifact, save_artifact
+
+_NUMBERED = re.compile(r"\.(\d+)\.cross$")
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,9 @@ class HeadChoice:
         return found
 
     def __str__(self) -> str:
-        parts = [f"head{'s' * (len(own) > 1)} {_spans(own)} of {layer}" for layer, own in self.layers.items()]
+        parts = [
+            f"head{'s' * (len(own) > 1)} {_spans(own)} of {layer_label(name)}" for name, own in self.layers.items()
+        ]
         return f"{' and '.join(parts)}, {'once the token was read' if self.shift else 'when the token was predicted'}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -72,11 +77,20 @@ def chosen_heads(translator: Translator) -> HeadChoice:
     choice = HeadChoice.from_dict(translator.alignment)
     for layer, head in choice.heads:
         if head >= layers.get(layer, 0):
-            raise RegardError(f"alignment: the model file names head {head} of {layer}, which the model does not have")
+            where = f"head {head + 1} of {layer_label(layer)}"
+            raise RegardError(f"alignment: the model file names {where}, which the model does not have")
     return choice
 
 
+def layer_label(name: str) -> str:
+    """A layer as people read it, counted from 1 as on the page: `decoder.layers.0.cross` is layer 1."""
+    found = _NUMBERED.search(name)
+    return f"layer {int(found[1]) + 1}" if found else name
+
+
 def _spans(numbers: list[int]) -> str:
+    """The numbers of heads, counted from 1."""
+    numbers = [number + 1 for number in numbers]
     whole = len(numbers) > 2 and numbers == list(range(numbers[0], numbers[-1] + 1))
     return f"{numbers[0]}–{numbers[-1]}" if whole else ", ".join(map(str, numbers))
 

@@ -15,9 +15,9 @@ def test_a_choice_survives_json_and_reads_well() -> None:
     table = json.loads(json.dumps(choice.to_dict()))
     assert table == {"heads": [["decoder.layers.2.cross", 1]], "shift": 1, "measure": "gold links", "score": 0.83}
     assert HeadChoice.from_dict(table) == choice
-    assert str(choice) == "head 1 of decoder.layers.2.cross, once the token was read"
+    assert str(choice) == "head 2 of layer 3, once the token was read"
     several = HeadChoice((*(("a.cross", head) for head in range(4)), ("b.cross", 0), ("b.cross", 2)))
-    assert str(several) == "heads 0–3 of a.cross and heads 0, 2 of b.cross, when the token was predicted"
+    assert str(several) == "heads 1–4 of a.cross and heads 1, 3 of b.cross, when the token was predicted"
     assert several.layers == {"a.cross": [0, 1, 2, 3], "b.cross": [0, 2]}
 
 
@@ -33,7 +33,7 @@ def test_what_the_model_file_says_is_taken_and_checked() -> None:
     model.alignment = {"heads": [["decoder.layers.1.cross", 1]], "shift": 1}
     assert chosen_heads(model) == HeadChoice((("decoder.layers.1.cross", 1),), 1)
     model.alignment = {"heads": [["decoder.layers.1.cross", 2]], "shift": 1}
-    with pytest.raises(RegardError, match=r"names head 2 of decoder\.layers\.1\.cross, which the model does not have"):
+    with pytest.raises(RegardError, match=r"names head 3 of layer 2, which the model does not have"):
         chosen_heads(model)
     for broken in ({}, {"heads": 3, "shift": 0}, {"heads": [["a"]], "shift": 0}):
         model.alignment = broken

@@ -170,7 +170,7 @@ def _heads_picture(view: PositionView, notes: list[str]) -> Figure:
         if head % across:
             ax.set(ylabel="", yticks=[])
         reach = f"{short(float(pairs.min()))} … {short(float(pairs.max()))}"
-        caption(ax, [f"head {head}:  {reach}", *(notes if head == (down - 1) * across else [])])
+        caption(ax, [f"head {head + 1}:  {reach}", *(notes if head == (down - 1) * across else [])])
     scale(axes[across - 1], mesh)
     return figure
 

@@ -4,6 +4,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
+from regard.alignment.head_choice import layer_label
 from regard.alignment.heads import Ranking
 from regard.inspection.pictures.panels import caption, few_enough_to_write, scale, weight_cells, write_values
 from regard.inspection.pictures.style import INK, LINES, finish, label_axes, new_figure
@@ -19,11 +20,11 @@ def ranking_picture(ranking: Ranking, title: str = "") -> Figure:
     tall, wide = first.shape
     figure = new_figure(2 * max(wide * _CELL, 2.4) + 2.4, max(tall * _CELL, 0.9) + 1.6)
     highest = max(float(scores.max()) for _, scores in grids)
-    heads = [str(head) for head in range(wide - 1)]
+    heads = [str(head) for head in range(1, wide)]
     for shift, (_, scores) in enumerate(grids):
         ax = figure.add_subplot(1, 2, shift + 1)
         mesh = weight_cells(ax, scores, limits=(0.0, highest))
-        label_axes(ax, layers if shift == 0 else [""] * tall, [*heads, "all"])
+        label_axes(ax, [layer_label(name) for name in layers] if shift == 0 else [""] * tall, [*heads, "all"])
         ax.set(xlabel=f"head, {_SHIFTS[shift]}", ylabel="")
         if shift == 1:
             ax.set_yticks([])

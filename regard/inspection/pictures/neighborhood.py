@@ -27,7 +27,7 @@ def neighborhood_picture(seen: Neighborhood, title: str = "") -> Figure:
         axes.set(xlim=(-1.45, 1.45), ylim=(-1.35, 1.35), aspect="equal")
         if head >= heads:
             continue
-        axes.set_title(f"head {head}" if heads > 1 else "", color=QUIET, fontsize=9)
+        axes.set_title(f"head {head + 1}" if heads > 1 else "", color=QUIET, fontsize=9)
         for at, neighbor in enumerate(order):
             _edge(axes, seen, neighbor, float(seen.weights[head, neighbor]), 2 * pi * at / len(order) + pi / 2)
         axes.scatter([0], [0], s=640, color=INK, zorder=3)

@@ -29,10 +29,8 @@ def test_both_shifts_are_drawn_and_the_best_is_framed(layers: int, heads: int, t
     best = (1, layers - 1, heads // 2)
     figure = ranking_picture(ranking(layers, heads, best), "en-de")
     first, second = figure.axes[:2]
-    assert [label.get_text() for label in first.get_yticklabels()] == [
-        f"decoder.layers.{layer}.cross" for layer in range(layers)
-    ]
-    assert [label.get_text() for label in second.get_xticklabels()] == [*map(str, range(heads)), "all"]
+    assert [label.get_text() for label in first.get_yticklabels()] == [f"layer {layer + 1}" for layer in range(layers)]
+    assert [label.get_text() for label in second.get_xticklabels()] == [*map(str, range(1, heads + 1)), "all"]
     assert not [patch for patch in first.patches if isinstance(patch, Rectangle)]
     (frame,) = second.patches
     assert isinstance(frame, Rectangle)
