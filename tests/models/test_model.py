@@ -5,10 +5,12 @@ from torch import nn
 from regard.base.config import from_dict, to_dict
 from regard.base.errors import ConfigError
 from regard.models.gpt import Gpt
+from regard.models.headed import Headed
 from regard.models.model import MODELS, weights_in
 from regard.models.rnn_lm import RnnLm
 from regard.models.seq2seq import Seq2seq
 from regard.models.transformer import Transformer
+from regard.models.writer import Writer
 
 PRESETS = [(name, preset) for name in MODELS.names for preset in MODELS.get(name).presets]
 
@@ -27,7 +29,7 @@ def test_presets_are_plain_settings_that_build(name: str, preset: str) -> None:
     sizes = dict.fromkeys(design.needs, 100)
     with torch.device("meta"):
         model = design.build(sizes)
-    assert model.output.weight.shape[0] == 100
+    assert not isinstance(model, Writer | Headed) or model.output.weight.shape[0] == 100
     assert design.training_flops(1e3, 1e3, sizes) > 0
 
 
