@@ -7,7 +7,7 @@ INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -qq -c const
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint settings docs bench clean
+.PHONY: help demo test torture lint settings docs bench clean
 
 help:
 	@echo "make demo      train a translator of dates in two minutes, and look inside"
@@ -23,6 +23,9 @@ demo: $(VENV)/.dev
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n auto -q $(TESTS)
+
+torture: $(VENV)/.dev
+	REGARD_TORTURE=1 $(BIN)/python -m pytest -q -s tests/faults
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

@@ -15,6 +15,7 @@ import sys
 import traceback
 from collections.abc import Sequence
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -109,6 +110,7 @@ def regard(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command line and return its exit code; nothing is raised."""
     try:
+        _check_streams()
         _run(sys.argv[1:] if arguments is None else list(arguments))
         sys.stdout.flush()
     except typer.Exit as leave:
@@ -126,6 +128,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except Exception as error:
         return _others(error)
     return 0
+
+
+def _check_streams() -> None:
+    """Python sets streams that were closed before it started to None: nothing is read then, and nothing said."""
+    if sys.stdin is None:
+        sys.stdin = Path(os.devnull).open(encoding="utf-8")  # noqa: SIM115  open to the end
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+    if sys.stdout is None:
+        raise UsageError("standard output is closed, so there is nowhere to write; send it to a file or /dev/null")
 
 
 def _run(arguments: list[str]) -> None:
@@ -151,6 +163,8 @@ def _no_reader() -> int:
 
 
 def _others(error: Exception) -> int:
+    if isinstance(error, MemoryError) or "can't allocate memory" in str(error):
+        return _say("there is not enough memory for this; make the model, the batch or the beam smaller", 1)
     if hasattr(error, "format_message"):  # of click, which typer brings along under changing names
         message = str(error.format_message())
         if "\n" in message:  # a group without a command shows its help

@@ -119,6 +119,8 @@ class Catalog(Choice):
             if name is None:
                 raise ConfigError(f"{where}: the table has no 'name'; {self.kind} are: {', '.join(self.names)}")
             return self._call(str(name), (), settings, where)
+        if isinstance(spec, bool | int | float | list | tuple):
+            raise ConfigError(f"{where}: must be one of the {self.kind}, but is {spec!r}: {', '.join(self.names)}")
         return spec
 
     def choose(self, value: Any, where: str) -> Any:

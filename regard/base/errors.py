@@ -52,6 +52,13 @@ def check_at_least(where: str, least: float, **settings: float) -> None:
             raise ConfigError(f"{where}: {name} must be at least {least}, but is {value}")
 
 
+def check_at_most(where: str, most: float, **settings: float) -> None:
+    """Raise a ConfigError if a setting is more than `most`, or not a number."""
+    for name, value in settings.items():
+        if not value <= most:
+            raise ConfigError(f"{where}: {name} must be at most {most:,}, but is {value}")
+
+
 def check_one_of(where: str, options: Iterable[str], **settings: str) -> None:
     """Raise a ConfigError if a setting is not one of the options."""
     for name, value in settings.items():

@@ -8,14 +8,10 @@ from regard.base.errors import RegardError, UsageError
 from regard.data.subwords.tokenizer import SubwordPair, Subwords
 from regard.decoding.layout import SPLITS, Split
 from regard.decoding.shortlist import Shortlist
-from regard.decoding.strategy import STRATEGIES, Strategy
+from regard.decoding.strategy import LONGEST_OUTPUT, STRATEGIES, Strategy
 from regard.runs.artifact import Artifact
 
 _DIRECTION = re.compile(r"([A-Za-z]{2,3})(?:_[A-Za-z0-9]+)?-[A-Za-z]{2,3}(?:_[A-Za-z0-9]+)?")
-
-
-_MOST = {"size": 1_024, "n_best": 1_024, "max_length": 100_000, "max_extra": 100_000, "max_ratio": 100.0}
-"""what a model file may ask for: more would let a forged one take all memory"""
 
 
 def strategy_of(artifact: Artifact) -> Strategy | None:
@@ -26,14 +22,10 @@ def strategy_of(artifact: Artifact) -> Strategy | None:
     member = STRATEGIES.get(str(table.get("name", "beam")), f"{artifact.name}: decoding")
     where = f"{artifact.name}: decoding"
     settings: Strategy = from_dict({key: value for key, value in table.items() if key != "name"}, member, where)
-    for name, most in _MOST.items():
-        value = getattr(settings, name, None)
-        if value is not None and not value <= most:
-            raise UsageError(f"{where}.{name}: is {value}, but a model file may ask for {most} at most")
     vocabulary = artifact.vocabularies[1]
     for name in ("prefix", "suppress"):
         tokens: tuple[int, ...] = getattr(settings, name)
-        if len(tokens) > _MOST["max_length"] or max(tokens, default=0) >= vocabulary:
+        if len(tokens) > LONGEST_OUTPUT or max(tokens, default=0) >= vocabulary:
             raise UsageError(f"{where}.{name}: must be tokens of the model, which has {vocabulary}")
     return settings
 

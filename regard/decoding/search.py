@@ -7,6 +7,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from regard.base.errors import ConfigError, ShapeError, UsageError
+from regard.base.memory import check_memory
 from regard.decoding.constrained import constrained_search
 from regard.decoding.constraint import Constraint
 from regard.decoding.hypothesis import Hypothesis
@@ -16,6 +17,9 @@ from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategy import SearchTask, Strategy, check_prefix
 from regard.decoding.trace import Trace
 from regard.models.writer import Writer
+
+_MANY = 100  # hypotheses of a sentence, from which on their memory is looked at
+_BYTES_A_SCORE = 12
 
 
 def search(
@@ -44,6 +48,10 @@ def search(
         check_prefix("search: prefixes", prefix)
     starts = [(*strategy.prefix, *prefix) for prefix in prefixes or [()] * sentences]
     _check_tokens(scorer.models[0].output.out_features, strategy, starts)
+    rows = max(getattr(strategy, "size", 1), getattr(strategy, "n_best", 1))
+    if rows > _MANY:
+        needed = _BYTES_A_SCORE * rows * scorer.models[0].output.out_features
+        check_memory(f"search: a width of {rows:,}", needed, "take a smaller beam")
     identities = tuple(map(tuple, _identities(source, source_lengths, starts)))
     words = None
     if shortlist is not None and constraints is None and source is not None and source_lengths is not None:

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from regard.base.catalog import Catalog
-from regard.base.errors import ConfigError, RegardError, UsageError, check_at_least
+from regard.base.errors import ConfigError, RegardError, UsageError, check_at_least, check_at_most
 from regard.data.subwords.tokenizer import BOS, EOS, PAD, UNK
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.rules import Rules, forced_tokens
@@ -21,6 +21,8 @@ from regard.decoding.scorer import EnsembleState, Scorer
 from regard.decoding.trace import Trace
 
 STRATEGIES = Catalog("regard.decoding.strategies")
+LONGEST_OUTPUT = 1_000_000
+"""tokens: no setting may ask for longer outputs, whose mere bookkeeping would take all memory"""
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,8 @@ class Strategy(ABC):
         where = type(self).__name__.lower()
         check_at_least(where, 0, min_length=self.min_length, max_ratio=self.max_ratio, max_extra=self.max_extra)
         check_at_least(where, 0, no_repeat_ngram=self.no_repeat_ngram)
+        check_at_most(where, LONGEST_OUTPUT, max_length=self.max_length or 0, max_extra=self.max_extra)
+        check_at_most(where, LONGEST_OUTPUT, min_length=self.min_length, max_ratio=self.max_ratio)
         check_at_least(where, 0, **{f"suppress[{at}]": token for at, token in enumerate(self.suppress)})
         if self.max_length is not None and self.max_length < max(1, self.min_length):
             raise ConfigError(

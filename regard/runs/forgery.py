@@ -72,39 +72,57 @@ def check_fits(model: Any, weights: Mapping[str, Tensor], name: str) -> None:
 
 @contextmanager
 def _no_larger_than(name: str, weights: Mapping[str, Tensor]) -> Iterator[None]:
-    """Inside, a module whose parameters are more than these weights raises an error when they are registered."""
-    most, elements = 2 * len(weights) + _SLACK, sum(tensor.numel() for tensor in weights.values())
-    found = {"tensors": 0, "buffers": 0}
-    seen: dict[int, Tensor] = {}
-
-    def registered(_: nn.Module, __: str, tensor: Any) -> None:
-        if not isinstance(tensor, Tensor):
-            return
-        found["tensors"] += 1
-        seen[id(tensor)] = tensor
-        if tensor.numel() > elements or found["tensors"] > most:
-            raise RegardError(f"{name}: its settings describe a larger model than its tensors are")
-
-    def computed(_: nn.Module, __: str, tensor: Any) -> None:
-        found["buffers"] += tensor.numel() if isinstance(tensor, Tensor) else 0
-        if found["buffers"] > _BUFFERS + 4 * elements:
-            raise RegardError(f"{name}: its settings describe larger tables than a model of this size has")
-
-    handles = [
-        hooks.register_module_parameter_registration_hook(registered),
-        hooks.register_module_buffer_registration_hook(computed),
-    ]
+    """Inside, modules with more parameters than these weights raise an error; any failure is one sentence."""
+    elements = sum(tensor.numel() for tensor in weights.values())
+    larger = RegardError(f"{name}: its settings describe a larger model than its tensors are")
+    tables = RegardError(f"{name}: its settings describe larger tables than a model of this size has")
     try:
-        yield
+        with bounded(2 * len(weights) + _SLACK, 2 * elements, larger), _few_tables(_BUFFERS + 4 * elements, tables):
+            yield
     except (RegardError, NotImplementedError) as error:
         if isinstance(error, ConfigError):
             raise RegardError(f"{name}: its settings cannot be used: {error}") from error
         raise
     except (ArithmeticError, AttributeError, LookupError, MemoryError, RuntimeError, TypeError, ValueError) as error:
         raise RegardError(f"{name}: no model can be built from its settings: {_first_line(error)}") from error
+
+
+@contextmanager
+def bounded(tensors: int, elements: int, refusal: RegardError) -> Iterator[None]:
+    """Inside, `refusal` is raised as soon as modules have registered more parameters, or more elements, than these."""
+    seen: dict[int, Tensor] = {}
+    count = 0
+
+    def registered(_: nn.Module, __: str, tensor: Any) -> None:
+        nonlocal count
+        if isinstance(tensor, Tensor) and id(tensor) not in seen:
+            seen[id(tensor)] = tensor
+            count += tensor.numel()
+            if count > elements or len(seen) > tensors:
+                raise refusal
+
+    handle = hooks.register_module_parameter_registration_hook(registered)
+    try:
+        yield
     finally:
-        for handle in handles:
-            handle.remove()
+        handle.remove()
+
+
+@contextmanager
+def _few_tables(elements: int, refusal: RegardError) -> Iterator[None]:
+    count = 0
+
+    def registered(_: nn.Module, __: str, tensor: Any) -> None:
+        nonlocal count
+        count += tensor.numel() if isinstance(tensor, Tensor) else 0
+        if count > elements:
+            raise refusal
+
+    handle = hooks.register_module_buffer_registration_hook(registered)
+    try:
+        yield
+    finally:
+        handle.remove()
 
 
 def _all_of(kind: type) -> Callable[[Any], bool]:

@@ -6,9 +6,11 @@ from typing import Any
 
 import torch
 
-from regard.base.errors import RegardError
+from regard.base.errors import ConfigError, RegardError
+from regard.base.memory import available_memory
 from regard.runs.artifact import Artifact
 from regard.runs.folder import RunFolder, open_run
+from regard.runs.forgery import bounded
 from regard.tasks.run import Run
 from regard.tasks.task import Prepared
 from regard.training.progress import Progress
@@ -20,6 +22,10 @@ _FREE = {"task", "training.steps", "training.epochs", "training.patience", "trai
 """settings that may change when training is resumed"""
 
 
+_BYTES_A_WEIGHT = 16
+_MOST_TENSORS = 100_000
+
+
 @dataclass(frozen=True)
 class Started:
     """A run whose data is prepared."""
@@ -29,10 +35,29 @@ class Started:
 
     def model(self) -> Any:
         """The model with newly initialized weights, the same for the same seed."""
+        self._check_room()
         torch.manual_seed(self.run.training.seed)
         model = self.run.model.build(self.prepared.sizes)
         self.run.task.check_offer(model)
         return model
+
+    def _check_room(self) -> None:
+        """Raise an error if the weights, their gradients and the optimizer's two moments need more memory than is free.
+
+        The model is built on the meta device, which allocates nothing, and given up once it is too large.
+        """
+        most = available_memory() // _BYTES_A_WEIGHT
+        refusal = ConfigError(
+            f"model: has more weights than the {most:,} that can be trained in the memory that is free; "
+            "make it narrower, or give it fewer layers"
+        )
+        try:
+            with torch.device("meta"), bounded(_MOST_TENSORS, most, refusal):
+                self.run.model.build(self.prepared.sizes)
+        except NotImplementedError:  # some operation knows no meta device
+            return
+        except (RuntimeError, OverflowError, TypeError) as error:  # sizes beyond what a number can hold
+            raise refusal from error
 
     def artifact(self, model: Any) -> Artifact:
         """The model's file without its weights."""

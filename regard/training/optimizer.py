@@ -3,6 +3,7 @@
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import inf
 
 import torch
 from torch import Tensor, nn
@@ -30,8 +31,8 @@ class Optimizer(ABC):
 
     def __post_init__(self) -> None:
         check_at_least("optimizer", 0, weight_decay=self.weight_decay, epsilon=self.epsilon)
-        if self.learning_rate <= 0:
-            raise ConfigError(f"optimizer: learning_rate must be more than 0, but is {self.learning_rate}")
+        if not 0 < self.learning_rate < inf:
+            raise ConfigError(f"optimizer: learning_rate must be a number more than 0, but is {self.learning_rate}")
         if not all(0 <= beta < 1 for beta in self.betas):
             raise ConfigError(f"optimizer: betas must be at least 0 and below 1, but are {self.betas}")
 

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args
 
-from regard.base.errors import ConfigError, check_at_least, check_one_of
+from regard.base.errors import ConfigError, check_at_least, check_at_most, check_one_of
 from regard.training.optimizer import OPTIMIZERS
 from regard.training.schedule import SCHEDULES
 
 Precision = Literal["auto", "float32", "bfloat16"]
 Chosen = Literal["best", "last"]
+_MOST_LANES = 1_024
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +66,8 @@ class TrainingSettings:
                 raise ConfigError(f"{part}: must be one of {', '.join(members.names)}, but is none")
             object.__setattr__(self, part, chosen)
         check_at_least("training", 0, seed=self.seed)
+        check_at_most("training", 2**63 - 1, seed=self.seed)
+        check_at_most("training", _MOST_LANES, lanes=self.lanes or 1)
         check_at_least("training", 1, lanes=1 if self.lanes is None else self.lanes)
         for name in ("steps", "epochs", "patience"):
             check_at_least("training", 1, **{name: 1 if getattr(self, name) is None else getattr(self, name)})
@@ -72,7 +75,7 @@ class TrainingSettings:
         check_at_least("training", 1, **{name: getattr(self, name) for name in counts})
         check_one_of("training", get_args(Precision), precision=self.precision)
         check_one_of("training", get_args(Chosen), average_of=self.average_of)
-        if self.clip is not None and self.clip <= 0:
+        if self.clip is not None and not self.clip > 0:
             raise ConfigError(f"training: clip must be more than 0, but is {self.clip}")
         if self.steps is self.epochs is self.patience is None:
             raise ConfigError("training: set at least one of steps, epochs and patience, or it would never end")

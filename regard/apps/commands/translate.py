@@ -46,6 +46,7 @@ _SHOWN = 256
 """lines of a file between two steps of the progress bar"""
 
 app = typer.Typer(add_completion=False)
+_LONGEST_LINE = 1_000_000
 
 
 @app.command(
@@ -142,6 +143,11 @@ def translate(
     def lines() -> Iterator[str]:
         read = pipe_lines() if given is None else iter(whole)
         for number, text in enumerate(["\n".join(read)] if markup is Markup.html else read, start=1):
+            if len(text) > _LONGEST_LINE and markup is not Markup.html:
+                raise UsageError(
+                    f"line {number}: has {len(text):,} characters, but a line may have {_LONGEST_LINE:,}; "
+                    "break the text into lines"
+                )
             (numbers if text.strip() else blanks).append(number)  # blank lines do not reach the model
             yield text
 

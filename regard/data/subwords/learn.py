@@ -19,7 +19,7 @@ from typing import Any, Literal, get_args
 
 from tokenizers import models, trainers
 
-from regard.base.errors import ConfigError, RegardError, check_at_least, check_one_of
+from regard.base.errors import ConfigError, RegardError, check_at_least, check_at_most, check_one_of
 from regard.data.corpus import Corpus, Texts
 from regard.data.subwords import assemble
 from regard.data.subwords.tokenizer import MARK, SPECIALS, UNK, SubwordPair, Subwords
@@ -28,6 +28,9 @@ SubwordKind = Literal["bpe", "unigram", "word", "character"]
 Sharing = Literal["joint", "separate"]
 _HANDED_OVER = 1_000
 _LOOKED_AT = 1_000
+
+
+_MOST_PIECES = 10_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,6 +62,7 @@ class SubwordSettings:
         check_one_of("subwords", get_args(Sharing), sharing=self.sharing)
         check_at_least("subwords", 1, min_count=self.min_count, lines=self.lines, characters=self.characters or 1)
         check_at_least("subwords", self.reserved + 2, size=self.size)
+        check_at_most("subwords", _MOST_PIECES, size=self.size, characters=self.characters or 1)
         if self.byte_fallback and self.kind == "word":
             raise ConfigError("subwords.byte_fallback: words are not written in bytes; use bpe, unigram or character")
 

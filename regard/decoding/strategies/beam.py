@@ -9,13 +9,15 @@ from jaxtyping import Bool, Float, Int
 from torch import Tensor
 from torch.nn.functional import pad
 
-from regard.base.errors import ConfigError, check_at_least
+from regard.base.errors import ConfigError, check_at_least, check_at_most
 from regard.data.subwords.tokenizer import EOS
 from regard.decoding.hypothesis import Hypothesis, hypothesis
 from regard.decoding.one_way import LEAVE
 from regard.decoding.strategy import SearchTask, Strategy, check_numbers
 from regard.decoding.topk import starts
 from regard.decoding.trace import DROPPED, Trace
+
+_WIDEST = 10_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +48,7 @@ class Beam(Strategy):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_at_least("beam", 1, size=self.size, n_best=self.n_best)
+        check_at_most("beam", _WIDEST, size=self.size)
         check_at_least("beam", 0, length_penalty=self.length_penalty)
         if self.n_best > self.size:
             raise ConfigError(f"beam: n_best ({self.n_best}) must be at most size ({self.size})")

@@ -8,7 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from regard.base.errors import ConfigError, check_at_least
+from regard.base.errors import ConfigError, check_at_least, check_at_most
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.one_way import walk
 from regard.decoding.rules import Offer
@@ -43,7 +43,9 @@ class Sample(Strategy):
         super().__post_init__()
         check_at_least("sample", 0, top_k=self.top_k, seed=self.seed)
         check_at_least("sample", 1, n_best=self.n_best)
-        if self.temperature <= 0:
+        check_at_most("sample", 10_000, n_best=self.n_best)
+        check_at_most("sample", 2**63 - 1, seed=self.seed)
+        if not self.temperature > 0:
             raise ConfigError(
                 f"sample: temperature must be more than 0, but is {self.temperature}; greedy is what 0 would mean"
             )
