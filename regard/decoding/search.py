@@ -7,7 +7,7 @@ from jaxtyping import Int
 from torch import Tensor
 
 from regard.base.errors import ConfigError, ShapeError, UsageError
-from regard.base.memory import check_memory
+from regard.base.room import check_memory
 from regard.decoding.constrained import constrained_search
 from regard.decoding.constraint import Constraint
 from regard.decoding.hypothesis import Hypothesis

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from regard.base.errors import ConfigError, RegardError
-from regard.base.memory import available_memory
+from regard.base.room import available_memory
 from regard.runs.artifact import Artifact
 from regard.runs.folder import RunFolder, open_run
 from regard.runs.forgery import bounded

@@ -32,7 +32,7 @@ class Optimizer(ABC):
     def __post_init__(self) -> None:
         check_at_least("optimizer", 0, weight_decay=self.weight_decay, epsilon=self.epsilon)
         if not 0 < self.learning_rate < inf:
-            raise ConfigError(f"optimizer: learning_rate must be a number more than 0, but is {self.learning_rate}")
+            raise ConfigError(f"optimizer: learning_rate must be more than 0, and finite, but is {self.learning_rate}")
         if not all(0 <= beta < 1 for beta in self.betas):
             raise ConfigError(f"optimizer: betas must be at least 0 and below 1, but are {self.betas}")
 

@@ -171,3 +171,13 @@ def test_a_reader_that_leaves_early_is_met_with_silence() -> None:
     os.close(writing)
     assert done.returncode == 141
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize(("closed", "code"), [("<&-", 0), (">&-", 2), ("2>&-", 0)])
+def test_closed_streams(closed: str, code: int) -> None:
+    """Nothing to read, nowhere to write, nowhere to complain."""
+    command = f"exec {sys.executable} -m regard settings {closed}"
+    done = subprocess.run(["sh", "-c", command], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stderr
+    assert ("standard output is closed" in done.stderr) == (code == 2)
+    assert "fault" not in done.stderr

@@ -308,3 +308,8 @@ def test_placeholders_are_kept_unless_told_otherwise(home: Path, run: Run) -> No
     assert "{dog}" not in run("translate", "runs/en-de", "--markup", "none", stdin="the {dog} sees %s").lines[0]
     linked = run("translate", "runs/en-de", "--alignments", stdin="the {dog} sees %s").lines[0]
     assert " ||| " in linked
+
+
+def test_a_line_of_megabytes_is_refused(home: Path, run: Run) -> None:
+    refused = run("translate", "runs/en-de", stdin=f"{TEXTS[0]}\n{'the dog ' * 130_000}\n")
+    assert (refused.code, "line 2: has 1,040,000 characters, but a line may have" in refused.err) == (2, True)
