@@ -157,7 +157,8 @@ def _doubt_labels(corpus: Corpus) -> None:
     for side in range(corpus.sides):
         if are_labels([row[side] for row in sample]):
             problem = f"{corpus.files[0]}: one of its columns repeats few texts, such as “{sample[0][side][:40]}”"
-            raise Doubt(f"{problem}, as labels do", "--columns", "1,2 if it is to be translated all the same")
+            told = f'{problem}, as labels do, which are learned with task = "classify"'
+            raise Doubt(told, "--columns", "1,2 if it is to be translated all the same")
 
 
 def _with_held_out(found: TextFiles, held_out: HeldOut) -> TextFiles:
