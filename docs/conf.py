@@ -84,8 +84,11 @@ def write_reference(_: Sphinx) -> None:
     for folder in sorted({path.parent for path in (ROOT / "regard").rglob("*.py")}):
         package = ".".join(folder.relative_to(ROOT).parts)
         modules = [path.stem for path in sorted(folder.glob("*.py")) if not path.stem.startswith("__")]
-        own = [_documented(package)] if (folder / "__init__.py").read_text(encoding="utf-8").strip() else []
-        parts = own + [_titled(module, "-") + _documented(f"{package}.{module}") for module in modules]
+        named = (folder / "__init__.py").read_text(encoding="utf-8").strip()
+        own = (
+            [_documented(package) + "   :no-index:\n\n"] if named else []
+        )  # its names are indexed where they are defined
+        parts = own + [_titled(module, "-") + _documented(f"{package}.{module}") + "\n" for module in modules]
         title = package.removeprefix("regard.")
         (place / f"{package}.rst").write_text(_titled(title, "=") + "".join(parts), encoding="utf-8")
         packages.append(f"   {package}\n")
@@ -101,7 +104,7 @@ def _titled(title: str, line: str) -> str:
 
 
 def _documented(module: str) -> str:
-    return f".. automodule:: {module}\n\n"
+    return f".. automodule:: {module}\n"
 
 
 def add_contents(_: Sphinx, document: str, source: list[str]) -> None:

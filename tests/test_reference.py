@@ -50,15 +50,13 @@ def around(section: SettingsTable, one: Setting) -> dict[str, Any]:
         "data": {"train": ["a", "b"][: 2 if task == "translate" else 1]},
         "model": {"name": model},
     }
-    if section.path.startswith("data.format."):
-        table["data"]["format"] = {"name": section.path.rpartition(".")[2]}
-    if head == "decoding" and member:
-        table["decoding"] = {"name": member, **({"size": 5} if member == "beam" else {})}
-    if section.path.startswith("training."):
-        choice, _, name = member.partition(".")
-        table["training"] = {choice: {"name": name} if name else {}}
-        if choice == "guide" and one.name != "links":
-            table["training"] = {"guide": {"links": "eflomal"}}
+    place, _, chosen = section.path.rpartition(".")
+    if any(section.path in other.members for other in settings_tables()) and head != "model":
+        for word in reversed(place.split(".")):
+            chosen = {word: chosen if isinstance(chosen, dict) else {"name": chosen}}  # type: ignore[assignment]
+        table = merged(table, chosen)  # type: ignore[arg-type]
+    if section.path == "training.guide" and one.name != "links":
+        table["training"] = {"guide": {"links": "eflomal"}}
     return table
 
 
