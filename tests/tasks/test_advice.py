@@ -27,11 +27,18 @@ def advised(folder: Path, pairs: list[tuple[str, str]], dev: int = 5, **wishes: 
 
 @pytest.mark.parametrize("target", list(LETTERS))
 def test_short_sentences_get_subwords_and_a_transformer(tmp_path: Path, target: str) -> None:
-    table = advised(tmp_path, sentences("latin", target, 300))
-    assert table["model"]["name"] == "transformer"
+    table = advised(tmp_path, sentences("latin", target, 300), model="transformer")
+    assert (table["model"]["name"], table["model"]["preset"]) == ("transformer", "tiny")
     assert table["subwords"]["kind"] == "bpe"
     assert table["subwords"]["sharing"] == ("joint" if target == "latin" else "separate")
     assert table["training"]["metric"] == "chrf"
+
+
+def test_enough_short_sentences_get_a_transformer_of_themselves(tmp_path: Path) -> None:
+    few, many = (advised(tmp_path, sentences("latin", "arabic", count)) for count in (1_000, 15_000))
+    assert [table["model"]["name"] for table in (few, many)] == ["seq2seq", "transformer"]
+    assert [table["subwords"]["kind"] for table in (few, many)] == ["bpe", "bpe"]
+    assert [table["training"]["metric"] for table in (few, many)] == ["chrf", "bleu"]
 
 
 def test_commands_get_words_and_spelling_gets_characters(tmp_path: Path) -> None:

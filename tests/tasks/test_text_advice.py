@@ -34,7 +34,8 @@ ALL = {"sentences": SENTENCES, "short": SHORT, "inflection": INFLECTION, "scan":
     [
         (SENTENCES, "transformer", "bpe", "bleu"),
         (SHORT, "transformer", "bpe", "bleu"),
-        (replace(SHORT, lines=500), "transformer", "bpe", "chrf"),
+        (replace(SHORT, lines=500), "seq2seq", "bpe", "chrf"),
+        (replace(SENTENCES, lines=3_000), "seq2seq", "bpe", "chrf"),
         (INFLECTION, "seq2seq", "character", "exact"),
         (SCAN, "seq2seq", "word", "exact"),
         (TEXT, "gpt", "bpe", "loss"),
@@ -50,13 +51,7 @@ def test_the_kind_of_text_decides(text: TextStatistics, model: str, subwords: st
 def test_a_model_that_is_asked_for_changes_neither_tokenizer_nor_metric(text: TextStatistics, model: str) -> None:
     own, other = advise(text), advise(text, model)
     assert other.model == model
-    assert (other.subwords, other.size, other.sharing, other.metric) == (
-        own.subwords,
-        own.size,
-        own.sharing,
-        own.metric,
-    )
-    assert other.reasons[1].endswith(own.reasons[1].rpartition(", ")[2])
+    assert (other.subwords, other.size, other.metric) == (own.subwords, own.size, own.metric)
     assert "as you ask for" in other.reasons[1]
 
 
@@ -78,7 +73,7 @@ def test_the_reasons_are_words() -> None:
     advice = advise(replace(SHORT, lines=3_000))
     assert advice.reasons == (
         "natural sentences of about 6 words",
-        "3,000 pairs: a Transformer, 1,600 subwords",
+        "3,000 pairs: a recurrent network with attention, 1,600 subwords for each side",
         "1,797 steps of 1,024 tokens: the text about 76 times",
     )
     assert advice.metric_reason == "chrF decides, since BLEU hardly leaves 0 with so little text"
@@ -117,7 +112,7 @@ def test_every_letter_has_room_in_the_vocabulary() -> None:
 
 def test_more_text_makes_larger_models_that_need_less_dropout() -> None:
     advices = [advise(replace(SENTENCES, lines=lines)) for lines in (500, 29_000, 200_000, 2_000_000, 20_000_000)]
-    assert [advice.preset for advice in advices] == ["tiny", "tiny", "tiny", "small", "base"]
+    assert [advice.preset for advice in advices] == ["dates", "tiny", "tiny", "small", "base"]
     assert [advice.sizes.get("width") for advice in advices[:3]] == [None, None, 256]
     assert [advice.sizes["dropout"] for advice in advices[:3]] == [0.3, 0.15, 0.1]
     for less, more in pairwise(advices):

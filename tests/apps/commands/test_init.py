@@ -39,7 +39,7 @@ def test_sentences_are_for_a_transformer_with_one_vocabulary(texts: Path, run: R
     toy.write_pairs(
         texts, "long", [(f"{one} no{len(one)}{at}", f"{other} {at}") for at, (one, other) in enumerate(toy.pairs(50))]
     )
-    assert run("init", "long.en", "long.de", "--hold-out", "0").code == 0
+    assert run("init", "long.en", "long.de", "--hold-out", "0", "--model", "transformer").code == 0
     settings = read_run("run.toml")
     assert type(settings.model).__name__ == "Transformer"
     assert (settings.task.subwords.kind, settings.task.subwords.sharing) == ("bpe", "joint")
