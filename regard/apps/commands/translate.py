@@ -86,7 +86,9 @@ def translate(
         int | None, typer.Option(min=0, help="Never repeat an n-gram of this many subwords.")
     ] = None,
     prefix: Annotated[str | None, typer.Option(help="A prefix that every translation starts with.")] = None,
-    alignments: Annotated[bool, typer.Option("--alignments", help="Also print word links, source-target.")] = False,
+    alignments: Annotated[
+        bool, typer.Option("--alignments", help="Also print word links, source-target; punctuation counts apart.")
+    ] = False,
     glossary: GlossaryOption = None,
     markup: MarkupOption = None,
     keep: KeepOption = None,
@@ -169,11 +171,11 @@ def translate(
 
     def work(texts: list[str]) -> list[str]:
         written = []
-        for one in translated(texts):
+        for text, one in zip(texts, translated(texts), strict=True):
             number = numbers.popleft()
             for note in one.notes:
                 typer.echo(f"regard: line {number}: {note.message}", err=True)
-            written.append(_written(_linked(one, alignments), number, as_json, n_best))
+            written.append(_written(text, _linked(one, alignments), number, as_json, n_best))
         advance(len(texts))
         return written
 
@@ -204,14 +206,18 @@ def _tell(sentence: str) -> None:
     typer.echo(f"regard: {sentence}", err=True)
 
 
-def _written(one: Any, line: int, as_json: bool, n_best: int | None) -> str:
+def _written(source: str, one: Any, line: int, as_json: bool, n_best: int | None) -> str:
     if as_json:
         options = [
             {"text": other.text, "score": round(other.rank, 4), "log_probability": round(other.score, 4)}
             for other in one.n_best
         ]
         found = {"line": line, "text": one.text, "n_best": options}
-        aligned = {} if one.alignment is None else {"alignment": links_as_json(one.alignment)}
+        aligned: dict[str, Any] = {} if one.alignment is None else {"alignment": links_as_json(one.alignment)}
+        if aligned:
+            from regard.data.word_spans import words_of
+
+            aligned |= {"source_words": words_of(source), "target_words": words_of(one.text)}
         return json.dumps(found | aligned, ensure_ascii=False)
     if one.alignment is not None:
         from regard.data.links import to_pharaoh

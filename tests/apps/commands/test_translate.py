@@ -94,6 +94,13 @@ def test_alignments_follow_the_translation(home: Path, run: Run) -> None:
     assert refused.sentence.endswith("with --n-best, add --json")
 
 
+def test_json_lists_the_words_that_links_count(home: Path, run: Run) -> None:
+    [line] = run("translate", "runs/en-de", "--alignments", "--json", stdin="the dog, the cat.").lines
+    found = json.loads(line)
+    assert found["source_words"] == ["the", "dog", ",", "the", "cat", "."]
+    assert all(link["target"] < len(found["target_words"]) for link in found["alignment"])
+
+
 def test_a_translation_starts_as_it_is_told(home: Path, run: Run) -> None:
     for line in run("translate", "runs/en-de", "--prefix", "wasser baum", stdin="\n".join(TEXTS)).lines:
         assert line.startswith("wasser baum")
