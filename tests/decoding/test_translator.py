@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from regard.base.errors import UsageError
 from regard.data.links import Link, Links
+from regard.data.word_spans import words_of
 from regard.decoding.shortlist import Shortlist
 from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategies.greedy import Greedy
@@ -152,8 +153,8 @@ def test_alignments_come_from_the_aligner_and_count_the_words_of_all_parts() -> 
     limit = max(len(subwords().encode(text)) for text in TEXTS[:2]) + 1
     model = translator(aligner=first_to_first, max_source=limit, strategy=Greedy(min_length=2))
     found = model.translate([TEXTS[0], "", " ".join(TEXTS[:2])], alignments=True)
-    words = len(seen[1].target.split())
-    first, second = Link(0, 0, 0.5), Link(len(TEXTS[0].split()), words, 0.5)
+    words = len(words_of(seen[1].target))
+    first, second = Link(0, 0, 0.5), Link(len(words_of(TEXTS[0])), words, 0.5)
     assert [one.alignment for one in found] == [(first,), (), (first, second)]
     assert seen[0].source_ids == tuple(subwords().encode(TEXTS[0]))
     assert model.translate(TEXTS[:1])[0].alignment is None
