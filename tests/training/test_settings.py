@@ -48,7 +48,13 @@ def test_a_table_chooses_parts() -> None:
 
 
 def test_an_optimizer_without_a_name_is_adam_and_is_written_as_it_was() -> None:
-    assert to_dict(TrainingSettings())["optimizer"].keys() == {"learning_rate", "betas", "epsilon", "weight_decay"}
+    assert to_dict(TrainingSettings())["optimizer"].keys() == {
+        "learning_rate",
+        "betas",
+        "epsilon",
+        "weight_decay",
+        "l2",
+    }
     table = {"name": "muon", "learning_rate": 0.1, "momentum": 0.9}
     settings = from_dict({"optimizer": table}, TrainingSettings)
     assert settings.optimizer == Muon(learning_rate=0.1, momentum=0.9)
