@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from regard.base.errors import RegardError
+from regard.base.extras import install_hint
 
 PACKED = (".gz", ".bz2", ".xz", ".zst")
 """the usual endings of compressed files"""
@@ -91,7 +92,7 @@ def _zstandard(file: BinaryIO) -> _Zstandard:
             return _Zstandard(importlib.import_module(name), file)
         except ImportError:
             continue
-    raise RegardError("Zstandard files need the package backports.zstd: pip install 'regard[formats]'")
+    raise RegardError(f"Zstandard files need the package backports.zstd: {install_hint('formats')}")
 
 
 _OPENERS: dict[str, Callable[[BinaryIO], Any]] = {

@@ -7,6 +7,7 @@ import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
 
 import pytest
 import torch
@@ -40,17 +41,24 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> 
         capsys.readouterr()
         given = stdin.encode() if isinstance(stdin, str) else stdin
         reading, writing = os.pipe()
-        os.write(writing, given)
-        os.close(writing)
+        writer = Thread(target=_write, args=(writing, given))  # a pipe holds only so much
+        writer.start()
         with monkeypatch.context() as here, os.fdopen(reading) as file:
             here.setattr(sys, "stdin", file)
             code = main([str(argument) for argument in arguments])
+        writer.join()
         said = capsys.readouterr()
         assert "Traceback" not in said.err
         assert "fault of Regard's own" not in said.err, said.err
         return Done(code, said.out, said.err)
 
     return call
+
+
+def _write(pipe: int, given: bytes) -> None:
+    """Write to a pipe, which the reader may close before everything is read."""
+    with contextlib.suppress(BrokenPipeError), os.fdopen(pipe, "wb") as file:
+        file.write(given)
 
 
 @pytest.fixture(scope="session")

@@ -31,7 +31,7 @@ def call(score: Any = None, normalizer: Any = None, keep: Any = None, backend: A
 def test_the_preferred_come_first() -> None:
     ranks = [backend.rank for _, backend in backends()]
     assert ranks == sorted(ranks)
-    assert {name for name, _ in backends()} == {"linear", "union", "sparse", "fused", "blockwise", "plain"}
+    assert {name for name, _ in backends()} == {"listed", "linear", "union", "sparse", "fused", "blockwise", "plain"}
 
 
 def test_chooses_the_fastest_that_serves() -> None:
@@ -78,7 +78,7 @@ def test_an_unknown_one_is_named_with_the_nearest() -> None:
 def test_explains_every_one() -> None:
     explanation = backend_choice_of(call(normalizer=Sparsemax()))
     assert explanation.chosen == "plain"
-    assert set(explanation.reasons) == {"linear", "union", "sparse", "fused", "blockwise", "plain"}
+    assert set(explanation.reasons) == {"listed", "linear", "union", "sparse", "fused", "blockwise", "plain"}
     assert explanation.reasons["plain"] == "chosen: the fastest that serves this call"
     assert explanation.reasons["fused"] == "cannot: Sparsemax is not the softmax that the kernel computes"
     assert explanation.reasons["blockwise"].startswith("could, but its 0.0 MiB of logits can be held")

@@ -30,7 +30,7 @@ def test_links_are_counted_over_the_whole_text() -> None:
     source = lay_out("one two. three")
     target = source.filled(["eins zwei drei.", "vier"])
     found = joint_links(source, target, [(Link(0, 2, 0.5), Link(1, 0)), (Link(0, 0, 0.25),)])
-    assert found == (Link(0, 2, 0.5), Link(1, 0), Link(2, 3, 0.25))
+    assert found == (Link(0, 2, 0.5), Link(1, 0), Link(3, 4, 0.25))  # punctuation counts as a word
     assert joint_links(source, target, [(Link(7, 0), Link(0, 9), Link(-1, 0)), ()]) == ()
 
 
@@ -43,7 +43,7 @@ def test_parts_become_one_translation() -> None:
     ]
     found = joined(layout, parts)
     assert (found.text, found.score, found.notes) == ("x\n y ", -3, (note,))
-    assert found.alignment == (Link(0, 0), Link(1, 1))
+    assert found.alignment == (Link(0, 0), Link(2, 1))  # the full stops count as words
     assert joined(layout, [parts[0], Translation("y", 0, ())]).alignment is None
     assert joined(Layout((), (" ",)), []).text == " "
     assert str(on_line(found, 7).notes[0]) == "line 7: cut"

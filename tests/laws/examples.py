@@ -136,6 +136,11 @@ def examples(catalog: Catalog) -> list[Any]:
     return found
 
 
+def for_any_mask() -> list[Any]:
+    """The backends that need no list of pairs; for those that do, see tests/attention/backends/test_listed.py."""
+    return [example for example in examples(BACKENDS) if not isinstance(example.values[0], BACKENDS.get("listed"))]
+
+
 def parts(catalog: Catalog) -> list[Part]:
     """The examples themselves."""
     return [example.values[0] for example in examples(catalog)]

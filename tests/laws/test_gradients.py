@@ -6,14 +6,14 @@ import pytest
 import torch
 from torch import Tensor
 
-from regard.attention.backend import BACKENDS, Backend
+from regard.attention.backend import Backend
 from regard.attention.memory import MEMORIES, Memory
 from regard.attention.normalizer import NORMALIZERS, Normalizer
 from regard.attention.position import POSITIONS, Position
 from regard.attention.reading import Reading
 from regard.attention.score import SCORES, Score
 
-from .examples import HEADS, SIZES, WIDTH, biases, build, call_of, combines, examples, weights_in
+from .examples import HEADS, SIZES, WIDTH, biases, build, call_of, combines, examples, for_any_mask, weights_in
 
 
 def randn(*shape: int) -> Tensor:
@@ -80,7 +80,7 @@ def test_of_placing(position: Position) -> None:
         check(lambda before, *_, role=role: built.place(before, at, role), before, *weights_in(built))
 
 
-@pytest.mark.parametrize("backend", examples(BACKENDS))
+@pytest.mark.parametrize("backend", for_any_mask())
 def test_of_backends(backend: Backend) -> None:
     served = 0
     for score, normalizer in ((SCORES.ScaledDot(), NORMALIZERS.Softmax()), (SCORES.Kernel(), NORMALIZERS.Ratio())):

@@ -11,7 +11,7 @@ from regard.attention.mask import MASKS, Mask
 from regard.attention.normalizer import NORMALIZERS, Normalizer
 from regard.attention.score import SCORES, Score
 
-from .examples import BATCH, HEADS, LENGTH, biases, build, call_of, examples, serving, tensors
+from .examples import BATCH, HEADS, LENGTH, biases, build, call_of, examples, for_any_mask, serving, tensors
 
 ORDER = torch.tensor([4, 0, 6, 2, 1, 5, 3])
 AT = torch.arange(LENGTH)
@@ -46,7 +46,7 @@ def test_for_every_score_and_normalizer(backend: Backend, normalizer: Normalizer
         check(backend, build(score), normalizer, keep=pairs)
 
 
-@pytest.mark.parametrize("backend", examples(BACKENDS))
+@pytest.mark.parametrize("backend", for_any_mask())
 @pytest.mark.parametrize("mask", examples(MASKS))
 def test_for_every_mask(mask: Mask, backend: Backend) -> None:
     served = check(backend, SCORES.ScaledDot(), NORMALIZERS.Softmax(), keep=mask)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from regard.base.errors import ConfigError, RegardError, unknown
+from regard.base.extras import install_hint
 from regard.base.files import unreadable
 from regard.data.format import Doubt, Hints
 from regard.data.table import Record, Table, one_line
@@ -50,7 +51,7 @@ def _workbook(file: Path) -> Iterator[Any]:
         library = importlib.import_module("python_calamine")
     except ImportError as error:
         raise RegardError(
-            f"{file}: spreadsheets need the package python-calamine: pip install 'regard[formats]'"
+            f"{file}: spreadsheets need the package python-calamine: {install_hint('formats')}"
         ) from error
     _refuse_bomb(file)
     try:

@@ -115,7 +115,7 @@ def test_without_matplotlib_there_is_a_model_and_a_note(home: Path, run: Run, mo
     [
         ("model.width=wide", 2, "model.width: must be a whole number, but is 'wide'"),
         ("model.preset=datse", 2, "model.preset: unknown 'datse' (did you mean 'dates'?)"),
-        ("model.name=gpt", 2, "model.preset: unknown 'dates'; presets are: small, tiny"),
+        ("model.name=gpt", 2, "model.preset: unknown 'dates'; presets are: llama, small, tiny"),
         ("data.train=['missing.en', 'train.de']", 1, "missing.en: cannot be read: there is no such file"),
         ("data.train=['empty', 'empty']", 1, "empty: the file is empty"),
         ("data.train=['train.en', 'dev.de']", 1, "train.en has 200 lines but dev.de has 12"),
