@@ -9,6 +9,7 @@ import beartype.typing  # noqa: F401  named in CHECKER
 import jaxtyping
 import pytest
 import torch
+from hypothesis import settings
 from jaxtyping import install_import_hook
 
 # An int may stand where a float is wanted, as for other type checkers; and functions are checked one by one,
@@ -27,6 +28,10 @@ os.environ["OMP_NUM_THREADS"] = "1"
 for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
     if signal.getsignal(number) == signal.SIG_IGN:
         signal.signal(number, handler)
+
+# Generated examples are the same in every run of the tests; `make torture` draws new ones.
+settings.register_profile("repeatable", deadline=None, derandomize="REGARD_TORTURE" not in os.environ)
+settings.load_profile("repeatable")
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 

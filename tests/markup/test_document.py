@@ -85,8 +85,10 @@ def test_no_placeholder_is_lost_or_invented_in_text(pieces: list[str], translate
     kept = Kept()
     wanted = [text[start:end] for start, end in kept.find(text)]
     (found,) = translate_texts(translate, [text])
-    if wanted:
-        assert Counter(found.text[start:end] for start, end in kept.find(found.text)) == Counter(wanted)
+    came = Counter(found.text[start:end] for start, end in kept.find(found.text))
+    assert came >= Counter(wanted)
+    if wanted and len(lay_out(text).pieces) == 1:  # a sentence without any is not looked through for made-up ones
+        assert came == Counter(wanted)
 
 
 @settings(max_examples=60, deadline=None)
