@@ -74,7 +74,7 @@ def test_several_labels(tmp_path: Path) -> None:
         for how in ("old", "big")
     ]
     write(tmp_path, [*both, "\tthe is"])
-    classifier = trained(tmp_path, data={"labels": "several"}, training={"loss": {"weights": "balanced"}})
+    classifier = trained(tmp_path, data={"labels": "several"}, training={"loss": {"weights": "balanced"}, "steps": 150})
     assert {frozenset(one.labels) for one in classifier.classify([["the dog is big"]])} == {
         frozenset({"animal", "big"})
     }
