@@ -106,9 +106,17 @@ def test_typing_shows_the_translation_and_its_links(site: Site, visit: Open) -> 
     assert page.locator("#inspector").is_hidden()
 
 
+QUICKLY = """(box, text) => {  // all letters within one task, so that no busy machine comes between them
+  for (let end = 1; end <= text.length; end++) {
+    box.value = text.slice(0, end)
+    box.dispatchEvent(new Event("input", { bubbles: true }))
+  }
+}"""
+
+
 def test_quick_typing_asks_once_and_old_answers_are_dropped(site: Site, visit: Open) -> None:
     page = visit(site.address)
-    page.locator("#text").press_sequentially("the cat", delay=5)
+    page.locator("#text").evaluate(QUICKLY, "the cat")
     page.wait_for_selector("#target .word")
     assert [question["q"] for question in site.asked] == ["the cat"]
     site.hold.clear()
