@@ -29,13 +29,14 @@ def look(translator: Translator, source: str, target: str, layer: str | None = N
     if not names:
         raise UsageError("alignment: the model has no attention over its source")
     chosen = names[-1] if layer is None else layer
-    read, said = [*translator.source.encode(source), EOS], [*translator.target.encode(target), EOS]
+    spelled = translator.opened(source)
+    read, said = [*spelled.source.encode(source), EOS], [*spelled.target.encode(target), EOS]
     batch = collate([np.array(read)], [np.array(said)]).to(next(model.parameters()).device)
     with torch.inference_mode(), record(model, chosen) as seen:
         model.hidden(batch.source, batch.source_lengths, batch.target_in)
     steps = torch.cat(seen[chosen], dim=2)  # all at once, or one call for each step
     weights = steps[0].mean(0).float().cpu().numpy()
-    return Looked(weights, _pieces(translator.source, source), _pieces(translator.target, target))
+    return Looked(weights, _pieces(spelled.source, source), _pieces(spelled.target, target))
 
 
 def _pieces(subwords: Subwords, text: str) -> tuple[str, ...]:

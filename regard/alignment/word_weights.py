@@ -31,7 +31,7 @@ Grain = Literal["words", "segments", "tokens"]
 
 def make_pairs(translator: Translator, sources: Sequence[str], targets: Sequence[str]) -> list[Pair]:
     """Texts and their translations as token ids of this translator."""
-    read, said = translator.source.encode_batch(sources), translator.target.encode_batch(targets)
+    read, said = translator.encode_pairs(sources, targets)
     rows = zip(sources, read, targets, said, strict=True)
     return [Pair(source, tuple(ids), target, tuple(others)) for source, ids, target, others in rows]
 
@@ -58,8 +58,10 @@ def word_weights(
 
     def work(some: list[Pair]) -> list[Weights]:
         batch = collate(*([np.array([*ids, EOS]) for ids in side] for side in zip(*map(_ids, some), strict=True)))
-        sources = [members(translator.source, pair.source, pair.source_ids) for pair in some]
-        targets = [members(translator.target, pair.target, pair.target_ids) for pair in some]
+        spelled = [translator.opened(pair.source) for pair in some]
+        both = list(zip(spelled, some, strict=True))
+        sources = [members(own.source, pair.source, pair.source_ids) for own, pair in both]
+        targets = [members(own.target, pair.target, pair.target_ids) for own, pair in both]
         seen = _seen(model, batch.to(next(model.parameters()).device), choices).cpu()
         merged = merge(seen, _padded(sources, batch.source.shape[1]), _padded(targets, seen.shape[2])).numpy()
         sizes = [tuple(map(len, linked(translator, pair, grain)))[::-1] for pair in some]
@@ -75,9 +77,10 @@ def linked(translator: Translator, pair: Pair, grain: Grain = "words") -> tuple[
         return words(pair.source), words(pair.target)
     if grain == "segments":
         return words_of(pair.source), words_of(pair.target)
+    spelled = translator.opened(pair.source)
     return (
-        [translator.source.pieces[number] for number in pair.source_ids],
-        [translator.target.pieces[number] for number in pair.target_ids],
+        [spelled.source.pieces[number] for number in pair.source_ids],
+        [spelled.target.pieces[number] for number in pair.target_ids],
     )
 
 

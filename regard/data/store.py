@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from regard.base.errors import ConfigError, RegardError
 from regard.base.files import digest, read_bytes, sync_folder, temporary_beside, unreadable, unwritable
 from regard.data.corpus import Corpus, Counts
+from regard.data.subwords.open_words import Unknown, encode_pairs
 from regard.data.subwords.tokenizer import EOS, SubwordPair, Subwords
 
 _Opened = TypeVar("_Opened")
@@ -133,20 +134,26 @@ def whole_key(folder: Path) -> dict[str, Any]:
 
 
 def build_store(
-    folder: str | Path, corpus: Corpus, subwords: SubwordPair | Subwords, warn: Callable[[str], object] = bool
+    folder: str | Path,
+    corpus: Corpus,
+    subwords: SubwordPair | Subwords,
+    warn: Callable[[str], object] = bool,
+    unknown: Unknown = "one",
 ) -> Store:
     """Open the store of a corpus in `folder` if it is intact and up to date; otherwise encode the corpus.
 
-    `warn` is told about a damaged store that is built again.
+    `warn` is told about a damaged store that is built again. With `unknown` "own", the unknown words of a source have
+    ids of their own, which its target uses too; both sides then share one vocabulary.
     """
     vocabularies = (subwords,) if isinstance(subwords, Subwords) else (subwords.source, subwords.target)
     if len(vocabularies) != corpus.sides:
         raise ConfigError(f"{corpus.files[0]}: {corpus.sides} sides of text, but {len(vocabularies)} vocabularies")
     folder = Path(folder)
     made_from = [_VERSION, corpus.fingerprint(), *(vocabulary.fingerprint for vocabulary in vocabularies)]
+    made_from += [] if unknown == "one" else [unknown]
     if (found := reusable(folder, made_from, open_store, warn)) is not None:
         return found
-    replace_folder(folder, lambda place: _write(place, corpus, vocabularies, made_from))
+    replace_folder(folder, lambda place: _write(place, corpus, vocabularies, made_from, unknown))
     return open_store(folder)
 
 
@@ -191,21 +198,34 @@ def _refuse_other_content(folder: Path) -> None:
         raise RegardError(f"{folder}: holds something that is not a store of encoded text; name another folder")
 
 
-def _write(folder: Path, corpus: Corpus, vocabularies: Sequence[Subwords], made_from: list[Any]) -> None:
+def _write(
+    folder: Path, corpus: Corpus, vocabularies: Sequence[Subwords], made_from: list[Any], unknown: Unknown
+) -> None:
     counts = Counts()
     rows = corpus.rows(counts)
     with ExitStack() as files:
-        dtypes = ["<u2" if len(vocabulary) <= 2**16 else "<u4" for vocabulary in vocabularies]
+        small = [len(vocabulary) <= 2**16 and unknown == "one" for vocabulary in vocabularies]
+        dtypes = ["<u2" if own else "<u4" for own in small]
         sides = [RowWriter(files, folder, f"side{at}", dtype) for at, dtype in enumerate(dtypes)]
         for batch in iter(lambda: list(islice(rows, _LINES)), []):
-            for side, vocabulary, texts in zip(sides, vocabularies, zip(*batch, strict=True), strict=True):
-                side.write([[*row, EOS] for row in vocabulary.encode_batch(texts)])
+            for side, encoded in zip(sides, _encoded(vocabularies, batch, unknown), strict=True):
+                side.write([[*row, EOS] for row in encoded])
         written = {name: facts for side in sides for name, facts in side.finish().items()}
     if not counts.kept:
         raise RegardError(f"{corpus.files[0]}: nothing to learn from: {counts}")
     if made_from[1] != corpus.fingerprint():
         raise RegardError(f"{corpus.files[0]}: the text was changed while it was being encoded; start again")
     write_key(folder, made_from, written, dtypes=dtypes, counts=asdict(counts))
+
+
+def _encoded(
+    vocabularies: Sequence[Subwords], batch: Sequence[tuple[str, ...]], unknown: Unknown
+) -> Sequence[list[list[int]]]:
+    """The ids of each side of some lines."""
+    texts = list(zip(*batch, strict=True))
+    if unknown == "own":
+        return encode_pairs(vocabularies[0], *texts)
+    return [vocabulary.encode_batch(side) for vocabulary, side in zip(vocabularies, texts, strict=True)]
 
 
 def write_key(folder: Path, made_from: list[Any], files: dict[str, Any], **facts: Any) -> None:

@@ -19,6 +19,7 @@ from regard.base.errors import CombinationError, UsageError
 from regard.decoding.packed.decoder import Packed, packed
 from regard.decoding.topk import LogSumExp
 from regard.decoding.words import Words
+from regard.layers.pointer_generator import PointerGenerator
 from regard.models.writer import State, Transducer, Writer
 
 
@@ -53,6 +54,8 @@ class Scorer:
             raise UsageError("search: there is no model to search with")
         if len({isinstance(model, Transducer) for model in self.models}) > 1:
             raise CombinationError("search: an ensemble cannot mix language models with models that read a source")
+        if len(set(map(copies, self.models))) > 1:
+            raise CombinationError("search: an ensemble cannot mix models that copy words of the source with others")
         self._steppers = [packed(model, words) for model in self.models]
         self._words = words
         self._log_sum_exp = LogSumExp()
@@ -94,10 +97,15 @@ class Scorer:
         after = replace(states, parts=tuple(state for _, state in steps))
         if len(each) == 1:
             return each[0], self._log_sum_exp(each[0]), after
-        if words is None:  # they may be padded
+        if words is None and not copies(self.models[0]):  # they may be padded
             each = [one[:, : model.output.out_features] for one, model in zip(each, self.models, strict=True)]
         mean = log_mean([logits.log_softmax(-1) for logits in each])
         return mean, mean.new_zeros(len(mean)), after
+
+
+def copies(model: nn.Module) -> bool:
+    """Whether a model copies words of the source, also those outside its vocabulary."""
+    return isinstance(getattr(model, "output", None), PointerGenerator)
 
 
 def most_positions(models: Sequence[nn.Module]) -> int | None:

@@ -11,7 +11,7 @@ from regard.base.room import check_memory
 from regard.decoding.constrained import constrained_search
 from regard.decoding.constraint import Constraint
 from regard.decoding.hypothesis import Hypothesis
-from regard.decoding.scorer import Scorer, evaluating, most_positions
+from regard.decoding.scorer import Scorer, copies, evaluating, most_positions
 from regard.decoding.shortlist import Shortlist
 from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategy import SearchTask, Strategy, check_prefix
@@ -47,10 +47,15 @@ def search(
     for prefix in prefixes or ():
         check_prefix("search: prefixes", prefix)
     starts = [(*strategy.prefix, *prefix) for prefix in prefixes or [()] * sentences]
-    _check_tokens(scorer.models[0].output.out_features, strategy, starts)
+    vocabulary = scorer.models[0].output.out_features
+    if copies(scorer.models[0]) and source is not None:
+        if shortlist is not None:
+            raise UsageError("search: a model that copies words scores all of them; use it without a shortlist")
+        vocabulary = max(vocabulary, int(source.max()) + 1)
+    _check_tokens(vocabulary, strategy, starts)
     rows = max(getattr(strategy, "size", 1), getattr(strategy, "n_best", 1))
     if rows > _MANY:
-        needed = _BYTES_A_SCORE * rows * scorer.models[0].output.out_features
+        needed = _BYTES_A_SCORE * rows * vocabulary
         check_memory(f"search: a width of {rows:,}", needed, "take a smaller beam")
     identities = tuple(map(tuple, _identities(source, source_lengths, starts)))
     words = None

@@ -12,7 +12,8 @@ import torch
 from regard.base.errors import UsageError
 from regard.data.links import Links
 from regard.data.pairs import pad
-from regard.data.subwords.tokenizer import EOS, Subwords
+from regard.data.subwords.open_words import encode_pairs, opened
+from regard.data.subwords.tokenizer import EOS, SubwordPair, Subwords
 from regard.decoding import segment
 from regard.decoding.batching import in_batches
 from regard.decoding.constrained import WIDEST
@@ -20,7 +21,7 @@ from regard.decoding.constraint import Constraint
 from regard.decoding.glossary import Glossary, Term, checked_glossary, phrase_of, word_ends
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.layout import Layout, Split, lay_out
-from regard.decoding.scorer import Scorer, evaluating, most_positions
+from regard.decoding.scorer import Scorer, copies, evaluating, most_positions
 from regard.decoding.scoring import score_tokens
 from regard.decoding.search import search
 from regard.decoding.shortlist import Shortlist
@@ -95,6 +96,9 @@ class Translator:
         self.alignment, self.language, self.split, self.keeper = alignment, language, split, keeper
         cores = torch.get_num_threads() if self._device.type == "cpu" else 1
         self.workers, self.shortlist = cores if workers is None else workers, shortlist
+        self._copies = any(map(copies, scorer.models))
+        if self._copies and shortlist is not None:
+            raise UsageError("translator: a model that copies words scores all of them; load it without a shortlist")
         self._small = sum(weight.numel() for model in scorer.models for weight in model.parameters()) < _LARGE
 
     def translate(
@@ -156,7 +160,7 @@ class Translator:
         """The log-probability of each token of the targets and of their `</s>`, given the sources."""
         if len(sources) != len(targets):
             raise UsageError(f"score: there are {len(sources)} sources, but {len(targets)} targets")
-        read, said = self.source.encode_batch(sources), self.target.encode_batch(targets)
+        read, said = self.encode_pairs(sources, targets)
         pairs = [([*one, EOS], [*other, EOS]) for one, other in zip(read, said, strict=True)]
         lengths = [max(len(one), len(other)) for one, other in pairs]
         for number, length in enumerate(lengths, start=1):
@@ -166,6 +170,24 @@ class Translator:
                     f"{self.positions} positions; leave it out"
                 )
         return in_batches(pairs, lengths, self._score_batch, self.batch_tokens)
+
+    def opened(self, text: str) -> SubwordPair:
+        """The tokenizers for a text and its translation; a model that copies can also write its unknown words."""
+        if not self._copies:
+            return SubwordPair(self.source, self.target)
+        both = opened(self.source, text)
+        return SubwordPair(both, both)
+
+    def encode_pairs(self, sources: Sequence[str], targets: Sequence[str]) -> tuple[list[list[int]], list[list[int]]]:
+        """The ids of sources and targets."""
+        if self._copies:
+            return encode_pairs(self.source, sources, targets)
+        return self.source.encode_batch(sources), self.target.encode_batch(targets)
+
+    def _encode(self, pieces: Sequence[str]) -> dict[str, tuple[int, ...]]:
+        """The ids of each source."""
+        read, _ = self.encode_pairs(pieces, [""] * len(pieces))
+        return {piece: tuple(ids) for piece, ids in zip(pieces, read, strict=True)}
 
     def _score_batch(self, pairs: list[tuple[list[int], list[int]]]) -> list[tuple[float, ...]]:
         source, source_lengths = pad([np.array(one) for one, _ in pairs])
@@ -188,21 +210,24 @@ class Translator:
         glossary: Glossary | None = None,
     ) -> list[Translation]:
         """The translation of each text: those of its parts, put together."""
-        starts = self.target.encode_batch(prefixes) if prefixes is not None else [[] for _ in texts]
+        begun = prefixes or [""] * len(texts)
         whole = [self.lay_out(text, split) for text in texts]
-        ids = iter(self.source.encode_batch([piece for layout in whole for piece in layout.pieces]))
-        known = {piece: tuple(next(ids)) for layout in whole for piece in layout.pieces}
+        known = self._encode([piece for layout in whole for piece in layout.pieces])
         cut = [layout.cut(partial(self._cut_known, known)) for layout in whole]
         missing = [piece for layout in cut for piece in layout.pieces if piece not in known]
-        known |= {piece: tuple(row) for piece, row in zip(missing, self.source.encode_batch(missing), strict=True)}
+        known |= self._encode(missing)
         parts = [
-            _Part(piece, known[piece], () if at else tuple(start), glossary.found_in(piece) if glossary else ())
-            for layout, start in zip(cut, starts, strict=True)
+            _Part(piece, known[piece], self._start(piece, start, at), glossary.found_in(piece) if glossary else ())
+            for layout, start in zip(cut, begun, strict=True)
             for at, piece in enumerate(layout.pieces)
         ]
         found = iter(self._translated(parts, self._search_all(parts, strategy), alignments))
         rows = zip(whole, cut, strict=True)
         return [self._joined(layout, own, [next(found) for _ in own.pieces], alignments) for layout, own in rows]
+
+    def _start(self, piece: str, prefix: str, at: int) -> tuple[int, ...]:
+        """The ids that the translation of a part starts with: those of the prefix, if it is the first."""
+        return () if at or not prefix else tuple(self.opened(piece).target.encode(prefix))
 
     def _cut_known(self, known: Mapping[str, tuple[int, ...]], piece: str) -> list[str]:
         """A piece, in parts if it is too long; none if it has no tokens, which leaves it as it is."""
@@ -265,7 +290,8 @@ class Translator:
 
     def _translated(self, parts: list[_Part], found: list[list[Hypothesis]], alignments: bool) -> list[Translation]:
         """The translations of parts from what the search found."""
-        n_best = [[_candidate(self.target, one) for one in own] for own in found]
+        spelled = [self.opened(part.text).target for part in parts]
+        n_best = [[_candidate(own, one) for one in each] for own, each in zip(spelled, found, strict=True)]
         links: Sequence[Links | None] = [None] * len(parts)
         if alignments and self.aligner is not None and parts:
             rows = zip(parts, n_best, strict=True)

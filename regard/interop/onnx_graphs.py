@@ -22,6 +22,7 @@ from regard.attention.part import positions_of
 from regard.base.errors import UsageError
 from regard.interop.onnx_parts import prepare
 from regard.layers.mixer import MixerState
+from regard.layers.pointer_generator import PointerGenerator
 from regard.models.gpt import GptModel
 from regard.models.seq2seq import Carried, Seq2seqModel
 from regard.models.transformer import TransformerModel
@@ -81,6 +82,11 @@ def make_graphs(model: Writer, where: str) -> list[OnnxGraph]:
     if type(model) not in (TransformerModel, Seq2seqModel, GptModel):
         kind = type(model).__name__.removesuffix("Model").lower()
         raise UsageError(f"{where}: model.name is '{kind}', but ONNX is written for transformer, seq2seq and gpt")
+    if isinstance(model.output, PointerGenerator):
+        raise UsageError(
+            f"{where}: model.copy: ONNX graphs have one vocabulary for all sentences, so they cannot copy words; "
+            "use the model as it is, or train one without copy"
+        )
     prepare(model, where)
     slots = _slots(model, where)
     source: dict[str, Axes] = {"source": ("batch", "source"), "source_lengths": ("batch",)}

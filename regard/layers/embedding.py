@@ -18,7 +18,10 @@ PADDING = 0
 
 
 class Embedding(nn.Module):
-    """The embedding table, [vocabulary, width], with scale, positions and dropout."""
+    """The embedding table, [vocabulary, width], with scale, positions and dropout.
+
+    Ids of an extended vocabulary, which the table does not have, are read as the token `beyond`.
+    """
 
     def __init__(
         self,
@@ -29,6 +32,7 @@ class Embedding(nn.Module):
         scale: float = 1.0,
         positions: Position | None = None,
         dropout: float = 0.0,
+        beyond: int | None = None,
     ) -> None:
         super().__init__()
         check_at_least("embedding", 1, vocabulary=vocabulary, width=width)
@@ -40,11 +44,13 @@ class Embedding(nn.Module):
         self.table = nn.Embedding(vocabulary, own, padding_idx=PADDING)
         nn.init.normal_(self.table.weight, std=own**-0.5 if std is None else std)
         nn.init.zeros_(self.table.weight[PADDING])
-        self.scale = scale
+        self.scale, self.beyond = scale, beyond
         self.dropout = Dropout(dropout)
 
     def forward(self, tokens: Int[Tensor, "batch length"], first: int = 0) -> Float[Tensor, "batch length width"]:
         """The embeddings of tokens, the first of which stands at position `first`."""
+        if self.beyond is not None:
+            tokens = tokens.masked_fill(tokens >= self.table.num_embeddings, self.beyond)
         x = self.table(tokens)
         x = x if self.scale == 1 else x * self.scale
         if type(self.positions).place is not Position.place:

@@ -6,13 +6,16 @@ With label smoothing ε: Szegedy et al., Rethinking the Inception Architecture, 
 section 7. With ε = 0 this is the negative log-likelihood; exp of its mean is the perplexity.
 
 The logits of all tokens at once, [tokens, vocabulary], are the largest tensor of a training step; `output_loss.py`
-computes the same without storing them. An output with another distribution, such as a copy mechanism, has its own
-`loss`.
+computes the same without storing them. An output with another distribution has its own `loss`, such as the
+pointer-generator, which also copies words of the source: for it, `remember` keeps the source, and `gathered` adds to
+hidden states what it mixes.
 """
+
+from typing import Any
 
 import torch
 import torch.nn.functional as F
-from jaxtyping import Float, Int64
+from jaxtyping import Bool, Float, Int, Int64
 from torch import Tensor, nn
 
 from regard.layers.output_loss import blockwise, wide
@@ -28,6 +31,26 @@ class LinearOutput(nn.Linear):
         """Make the bias a constant, zeros at first: it is kept with the weights, but not learned."""
         del self.bias
         self.register_buffer("bias", torch.zeros(self.out_features))
+
+    def remember(
+        self,
+        source: Int[Tensor, "sentences source"],
+        encoded: Float[Tensor, "sentences source source_width"],
+        keep: Bool[Tensor, "sentences source"],
+    ) -> Any:
+        """What the output needs of the source while tokens are written: nothing."""
+        return None
+
+    def gathered(
+        self, hidden: Float[Tensor, "sentences target width"], pointed: Any
+    ) -> Float[Tensor, "sentences target mixed"]:
+        """The hidden states with all else that `forward` and `loss` compute from, given what `remember` kept."""
+        return hidden
+
+    def predict(self, hidden: Float[Tensor, "rows width"], pointed: Any) -> Float[Tensor, "rows vocabulary"]:
+        """The logits of the next token for hypotheses, neighboring rows of which share a source."""
+        logits: Tensor = self(hidden)
+        return logits
 
     def loss(
         self,

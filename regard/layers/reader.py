@@ -6,16 +6,17 @@ There are projections only if `width` is set; otherwise the states themselves ar
 Bahdanau et al., 2015, https://arxiv.org/abs/1409.0473; Luong et al., 2015, https://arxiv.org/abs/1508.04025
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal
 
 import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from regard.attention.core import weights_of
 from regard.attention.mask import Mask
 from regard.attention.memories.growing import Growing
-from regard.attention.memory import Memory
+from regard.attention.memory import Memory, PairMemory, nothing_written
 from regard.attention.normalizer import NORMALIZERS
 from regard.attention.part import Sizes, positions_of
 from regard.attention.reading import Reading
@@ -94,13 +95,13 @@ class Reader(nn.Module):
         self,
         source: Float[Tensor, "batch key source_width"],
         keep: Bool[Tensor, "batch key"] | None = None,
-        memory: Memory | None = None,
-    ) -> Memory:
+        memory: PairMemory | None = None,
+    ) -> PairMemory:
         """Project the source once into keys and values for all later reads; appended to `memory` if given."""
         memory = self.start() if memory is None else memory
         return memory.extend(self._project("key", source), self._project("value", source), keep)
 
-    def start(self) -> Memory:
+    def start(self) -> PairMemory:
         """An empty memory."""
         return Growing().start(self.reading)
 
@@ -109,6 +110,15 @@ class Reader(nn.Module):
         if not memory.length:
             return x.new_zeros(*x.shape[:2], self.value_width)
         return memory.read(self.reading, self._project("query", x), positions_of(x.shape[1], x))[:, 0]
+
+    def weights(self, x: Float[Tensor, "batch query width"], memory: PairMemory) -> Float[Tensor, "batch query key"]:
+        """The attention weights with which `read` reads, without dropout."""
+        if memory.key is None or memory.value is None:
+            raise nothing_written(memory)
+        kept = None if memory.kept is None else memory.kept[:, None, None]
+        query = self._project("query", x)
+        call = self.reading.call(query, memory.key, memory.value, kept, positions_of(x.shape[1], x), memory.at)
+        return weights_of(replace(call, dropout=0.0))[:, 0]
 
     def _project(self, name: str, x: Tensor) -> Tensor:
         return (self.projections[name](x) if name in self.projections else x)[:, None]

@@ -14,7 +14,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from regard.attention.masks.causal import Causal
-from regard.attention.memory import Memory
+from regard.attention.memory import PairMemory
 from regard.attention.part import positions_of
 from regard.layers.dropout import Dropout
 from regard.layers.embedding import Embedding, tie
@@ -67,7 +67,7 @@ class Past(State):
     """The current states of the cells, and the memory of all earlier states."""
 
     states: States
-    memory: Memory | None = None
+    memory: PairMemory | None = None
 
     def pick_rows(self, rows: Tensor) -> Self:
         memory = None if self.memory is None else self.memory.reorder(rows)

@@ -25,7 +25,7 @@ from regard.attention.part import positions_of
 from regard.base.errors import ConfigError
 from regard.layers.dropout import Dropout
 from regard.layers.embedding import Embedding, tie
-from regard.layers.output import LinearOutput
+from regard.layers.pointer_generator import Copying, output_layer, unknown_word
 from regard.layers.reader import Combine, Joining, SingleHead
 from regard.layers.rnn import Bridge, Cell, Directions, Rnn, States
 from regard.models.model import Design, Tie, weights_in
@@ -66,6 +66,8 @@ class Seq2seq(Design):
     """input feeding: what of the last step enters the next beside the token"""
     tie: Tie = "none"
     """weight tying: which embeddings share the output's matrix: none, the target's, or the source's and the target's"""
+    copy: Copying | None = None
+    """a pointer-generator output, which also copies words of the source; none: words are only written"""
     dropout: float = 0.0
     """applies to embeddings, between layers and before the output"""
 
@@ -197,16 +199,15 @@ class Seq2seqModel(Transducer):
                 f"vocabulary, but have {source_vocabulary} and {target_vocabulary} entries; use 'target' or 'none'"
             )
         embedding, encoder_width = design.embedding or design.width, design.encoder_width or design.width
-        self.source, self.target = (
-            Embedding(size, embedding, dropout=design.dropout) for size in (source_vocabulary, target_vocabulary)
-        )
+        sizes, beyond = (source_vocabulary, target_vocabulary), unknown_word(design.copy)
+        self.source, self.target = (Embedding(size, embedding, dropout=design.dropout, beyond=beyond) for size in sizes)
         self.encoder = Rnn(
             design.cell, embedding, encoder_width, design.encoder_layers, design.directions, design.dropout
         )
         self.decoder = Decoder(design, embedding, encoder_width)
         self.bridge = Bridge(self.encoder, self.decoder.rnn)
         self.dropout = Dropout(design.dropout)
-        self.output = LinearOutput(self.decoder.width, target_vocabulary)
+        self.output = output_layer("seq2seq", design.copy, self.decoder.width, encoder_width, sizes)
         if design.tie != "none":
             tie(self.output, self.target, "seq2seq.tie")
         if design.tie == "all":
@@ -225,8 +226,8 @@ class Seq2seqModel(Transducer):
         target: Int[Tensor, "batch target"],
     ) -> Float[Tensor, "batch target width"]:
         before = self.start(source, source_lengths)
-        decoded: Tensor = self.dropout(self.decoder(self.target(target), before))
-        return decoded
+        decoded = self.dropout(self.decoder(self.target(target), before))
+        return self.output.gathered(decoded, before.pointed)
 
     def start(
         self,
@@ -234,15 +235,17 @@ class Seq2seqModel(Transducer):
         source_lengths: Int[Tensor, "sentences"] | None,
         rows: int = 1,
     ) -> Carried:
-        encoded, keep, final = self._encode(*given(source, source_lengths))
+        source, lengths = given(source, source_lengths)
+        encoded, keep, final = self._encode(source, lengths)
         reader = self.decoder.cross
         memory = None if reader is None else reader.remember(encoded, keep)
-        return self.decoder.start(self.bridge(final), memory)
+        pointed = self.output.remember(source, encoded, keep)
+        return replace(self.decoder.start(self.bridge(final), memory), pointed=pointed)
 
     def step(self, token: Int[Tensor, "rows"], state: State) -> tuple[Float[Tensor, "rows vocabulary"], Carried]:
         before = fitting(state, Carried, token)
         hidden, after = self.decoder.advance(self.target(token[:, None])[:, 0], before)
-        return self.output(self.dropout(hidden)), after
+        return self.output.predict(self.dropout(hidden), before.pointed), after
 
     def _encode(self, source: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, States]:
         """The encoded source, where it is not padding, and the encoder's last states."""

@@ -18,7 +18,7 @@ from regard.attention.masks.padding import Padding
 from regard.attention.part import positions_of
 from regard.base.errors import ConfigError
 from regard.layers.embedding import Embedding, split_positions, tie
-from regard.layers.output import LinearOutput
+from regard.layers.pointer_generator import Copying, output_layer, unknown_word
 from regard.layers.residual import deepnorm_pair
 from regard.models.layered import Layered
 from regard.models.model import Tie, weights_in
@@ -44,6 +44,8 @@ class Transformer(Layered):
     feedforward: int = 2048
     tie: Tie = "all"
     """weight tying: which embeddings share the output's matrix: none, the target's, or the source's and the target's"""
+    copy: Copying | None = None
+    """a pointer-generator output, which also copies words of the source; none: words are only written"""
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "tiny": {
@@ -76,15 +78,18 @@ class TransformerModel(Transducer):
                 "transformer.tie: 'all' makes one matrix of the embeddings of both languages, so they must share one "
                 f"vocabulary, but have {source_vocabulary} and {target_vocabulary} entries; use 'target' or 'none'"
             )
+        sizes, beyond = (source_vocabulary, target_vocabulary), unknown_word(design.copy)
         first, _ = split_positions(design.positions, "transformer.positions")
         self.source, self.target = (
-            Embedding(size, design.width, scale=design.width**0.5, positions=first, dropout=design.dropout)
-            for size in (source_vocabulary, target_vocabulary)
+            Embedding(
+                size, design.width, scale=design.width**0.5, positions=first, dropout=design.dropout, beyond=beyond
+            )
+            for size in sizes
         )
         depths = deepnorm_pair(design.encoder_layers, design.decoder_layers)
         self.encoder = design.stack(design.encoder_layers, "both", depths[0])
         self.decoder = design.stack(design.decoder_layers, "past", depths[1], reads=True)
-        self.output = LinearOutput(design.width, target_vocabulary, bias=False)
+        self.output = output_layer("transformer", design.copy, design.width, design.width, sizes, bias=False)
         nn.init.normal_(self.output.weight, std=design.width**-0.5)
         if design.tie != "none":
             tie(self.output, self.target, "transformer.tie")
@@ -104,9 +109,10 @@ class TransformerModel(Transducer):
         source_lengths: Int[Tensor, "batch"] | None,
         target: Int[Tensor, "batch target"],
     ) -> Float[Tensor, "batch target width"]:
-        encoded, keep = self.encode(*given(source, source_lengths))
+        source, lengths = given(source, source_lengths)
+        encoded, keep = self.encode(source, lengths)
         decoded: Tensor = self.decoder(self.target(target), source=encoded, source_keep=keep[:, None, None])
-        return decoded
+        return self.output.gathered(decoded, self.output.remember(source, encoded, keep))
 
     def start(
         self,
@@ -114,12 +120,18 @@ class TransformerModel(Transducer):
         source_lengths: Int[Tensor, "sentences"] | None,
         rows: int = 1,
     ) -> LayerState:
-        encoded, keep = self.encode(*given(source, source_lengths))
-        sources = self.decoder.remember(encoded, keep)
-        return LayerState(sentences=len(encoded), memories=self.decoder.start(), sources=sources)
+        source, lengths = given(source, source_lengths)
+        encoded, keep = self.encode(source, lengths)
+        return LayerState(
+            sentences=len(encoded),
+            pointed=self.output.remember(source, encoded, keep),
+            memories=self.decoder.start(),
+            sources=self.decoder.remember(encoded, keep),
+        )
 
     def step(self, token: Int[Tensor, "rows"], state: State) -> tuple[Float[Tensor, "rows vocabulary"], LayerState]:
         before = fitting(state, LayerState, token)
         x = self.target(token[:, None], first=before.length)
         x, memories = self.decoder.advance(x, before.memories, before.sources, before.sentences)
-        return self.output(x[:, 0]), replace(before, length=before.length + 1, memories=memories)
+        logits = self.output.predict(x[:, 0], before.pointed)
+        return logits, replace(before, length=before.length + 1, memories=memories)

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
-from typing import Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import torch
 from jaxtyping import Bool, Float, Int
@@ -25,6 +25,8 @@ class State(ABC):
 
     sentences: int
     beams: int = 1
+    pointed: Any = None
+    """what the output keeps of each sentence's source, if it copies words"""
 
     @abstractmethod
     def pick_rows(self, rows: Int[Tensor, "rows"]) -> Self:
@@ -48,7 +50,9 @@ class State(ABC):
     def keep(self, sentences: Int[Tensor, "kept"]) -> Self:
         """Keep only some of the sentences, with all their rows."""
         rows = sentences[:, None] * self.beams + torch.arange(self.beams, device=sentences.device)
-        return replace(self.pick_rows(rows.flatten()).pick_sentences(sentences), sentences=len(sentences))
+        pointed = None if self.pointed is None else self.pointed.pick(sentences)
+        kept = self.pick_rows(rows.flatten()).pick_sentences(sentences)
+        return replace(kept, sentences=len(sentences), pointed=pointed)
 
 
 @dataclass(frozen=True, kw_only=True)

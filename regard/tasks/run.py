@@ -107,6 +107,8 @@ def _tables_of(task: type[Task]) -> type:
     beside: list[Any] = []
     for own in dataclasses.fields(task):  # type: ignore[arg-type]
         place = own.metadata.get("path", own.name)
+        if place == "model":  # the task is told the model's settings, which are a table of every run
+            continue
         like: dict[str, Any] = {"default": own.default, "default_factory": own.default_factory}
         kept = {key: value for key, value in like.items() if value is not dataclasses.MISSING}
         where = inside if place.startswith("training.") else beside

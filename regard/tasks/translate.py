@@ -8,6 +8,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.alignment.aligner import Aligner, aligns
@@ -24,8 +26,9 @@ from regard.data.loader import Loader
 from regard.data.pairs import Batch, collate
 from regard.data.plan import BatchPlan, BatchSettings
 from regard.data.store import Store, build_store
+from regard.data.subwords.open_words import Unknown
 from regard.data.subwords.resegment import Resegment
-from regard.data.subwords.tokenizer import SubwordPair
+from regard.data.subwords.tokenizer import UNK, SubwordPair, Subwords
 from regard.decoding.layout import Split
 from regard.decoding.opening import (
     alignment_of,
@@ -101,8 +104,8 @@ class PreparedPairs(PreparedText):
         """The sources and targets of at most `most` training pairs, evenly spaced."""
         count = min(most, len(self.store))
         rows = [self.store[at * len(self.store) // count] for at in range(count)]
-        sources = self.pair.source.decode_batch(source for source, _ in rows)
-        return sources, self.pair.target.decode_batch(target for _, target in rows)
+        sources = self.pair.source.decode_batch(_closed(self.pair.source, source) for source, _ in rows)
+        return sources, self.pair.target.decode_batch(_closed(self.pair.target, target) for _, target in rows)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,6 +130,8 @@ class Translate(Task):
     """the training loss"""
     guide: Guide | None = field(default=None, metadata={"path": "training.guide"})
     """guided alignment: word links that attention heads are trained on, if any"""
+    design: Design | None = field(default=None, metadata={"path": "model"})
+    """the model: if it copies words of the source, unknown words have ids of their own"""
 
     @classmethod
     def suits(cls, data: Mapping[str, Any]) -> bool:
@@ -145,7 +150,7 @@ class Translate(Task):
         if not isinstance(subwords, SubwordPair):
             raise ConfigError("subwords.load: a translation needs subwords for both sides")
         say("encoding")
-        store = build_store(folder / "store", corpus, subwords, say)
+        store = build_store(folder / "store", corpus, subwords, say, self._unknown(subwords))
         dev, pairs = self._dev(folder, data, subwords, say)
         links = self._links(folder, data, corpus, subwords, say)
         batches = BatchPlan(store.sides[0].lengths, store.sides[1].lengths, self.batches)
@@ -277,8 +282,23 @@ class Translate(Task):
         corpus = self.data.corpus(self.data.dev, data, "error")
         files = " and ".join(map(str, corpus.files))
         refuse_other(corpus.fingerprint(), f"data.dev: {files}", folder / "dev.sha256", say)
-        store = build_store(folder / "dev-store", corpus, subwords, say)
+        store = build_store(folder / "dev-store", corpus, subwords, say, self._unknown(subwords))
         return dev_batches(store, self.batches.tokens), tuple(islice(corpus.pairs(), _DECODED))
+
+    def _unknown(self, subwords: SubwordPair) -> Unknown:
+        """How unknown words are encoded: for a model that copies, each as itself."""
+        if getattr(self.design, "copy", None) is None:
+            return "one"
+        if not subwords.joint:
+            raise ConfigError(
+                "model.copy: words are copied from the source to the target, so both must share one vocabulary; "
+                'set subwords.sharing = "joint"'
+            )
+        if self.subwords.dropout is not None or self.subwords.alpha is not None:
+            raise ConfigError(
+                "model.copy: words are copied as they are cut on both sides; leave out subwords.dropout and alpha"
+            )
+        return "own"
 
     def _links(self, folder: Path, data: Path, corpus: Corpus, subwords: SubwordPair, say: Say) -> LinkStore | None:
         """The word links of guided training."""
@@ -303,6 +323,11 @@ class Translate(Task):
             return None, None
         source, target = (Resegment(side, choice.dropout, choice.alpha) for side in (subwords.source, subwords.target))
         return source, target
+
+
+def _closed(subwords: Subwords, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The ids with `<unk>` for every unknown word."""
+    return np.where(ids < len(subwords), ids, UNK)
 
 
 def dev_batches(store: Store, tokens: int) -> list[Batch]:

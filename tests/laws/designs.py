@@ -17,6 +17,7 @@ import torch
 
 from regard.attention.positions.sinusoidal import Sinusoidal
 from regard.base.config import from_dict
+from regard.layers.pointer_generator import Copying
 from regard.layers.reader import SingleHead
 from regard.models.model import MODELS, Design
 
@@ -92,6 +93,8 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
         "cosine": {"attention": SingleHead(score="cosine")},
         "side by side": {"combine": "concatenate", "feeding": "output"},
         "tied": {"tie": "all"},
+        "copying": {"copy": Copying(score="additive", coverage=1.0), "feeding": "output"},
+        "copying without attention": {"attention": None, "copy": Copying(), "encoder_width": 10},
     },
     "transformer": {
         **_LAYERS,
@@ -102,6 +105,7 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
         "shared keys": {"heads": 4, "key_heads": 2},
         "additive, sparse": {"score": "additive", "normalizer": "sparsemax"},
         "uneven": {"encoder_layers": 3, "decoder_layers": 1},
+        "copying": {"copy": Copying(score="scaled_dot", width=8, coverage=0.5)},
     },
 }  # fmt: skip
 

@@ -7,6 +7,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from regard.layers.pointer_generator import PointerGenerator
 from regard.models.model import Design
 from regard.models.writer import Transducer, Writer
 
@@ -98,14 +99,19 @@ def company_changes_nothing(model: Writer) -> None:
     """A sentence alone, in a batch, in another order, or with more padding, whatever that holds: the same states."""
     order = torch.tensor([2, 0, 1])
     with torch.no_grad():
-        together = model.hidden(*sources(model), TARGET)
-        moved = model.hidden(*sources(model, order), TARGET[order])[order.argsort()]
-        filled = model.hidden(*_filled(model), noisy(F.pad(TARGET, (0, 2)), TARGET_LENGTHS))
+        together = _states(model, *sources(model), TARGET)
+        moved = _states(model, *sources(model, order), TARGET[order])[order.argsort()]
+        filled = _states(model, *_filled(model), noisy(F.pad(TARGET, (0, 2)), TARGET_LENGTHS))
         for row, length in enumerate(TARGET_LENGTHS.tolist()):
             here = slice(row, row + 1)
-            alone = model.hidden(*sources(model, here), TARGET[here, :length])
+            alone = _states(model, *sources(model, here), TARGET[here, :length])
             for other in (together, moved, filled):
                 close(other[here, :length], alone)
+
+
+def _states(model: Writer, *given: Tensor | None) -> Tensor:
+    """The hidden states; what a pointer-generator gathers is as wide as the source, so its log-probabilities."""
+    return model(*given) if isinstance(model.output, PointerGenerator) else model.hidden(*given)
 
 
 def _filled(model: Writer) -> tuple[Tensor | None, Tensor | None]:

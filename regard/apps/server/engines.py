@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 
 from babel import Locale
 
+from regard.alignment.word_weights import make_pairs
 from regard.apps.server.batcher import Work
 from regard.apps.server.messages import ServedLanguage
 from regard.base.errors import UsageError
 from regard.decoding.glossary import Glossary, checked_glossary
 from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategy import Strategy
-from regard.decoding.translation import Pair, Translation
+from regard.decoding.translation import Translation
 from regard.decoding.translator import Translator
 from regard.inspection.explanation.explain import Detail, explain
 from regard.interop.export_folder import MANIFEST, read_manifest
@@ -177,9 +178,7 @@ class Aligning(Work):
         if translator.aligner is None:
             raise ValueError("the engine has no aligner")
         sources, targets = [source for source, _ in items], [target for _, target in items]
-        read, said = translator.source.encode_batch(sources), translator.target.encode_batch(targets)
-        rows = zip(sources, map(tuple, read), targets, map(tuple, said), strict=True)
-        return translator.aligner([Pair(*row) for row in rows])
+        return translator.aligner(make_pairs(translator, sources, targets))
 
     def cost(self, item: tuple[str, str]) -> int:
         return sum(map(len, item))

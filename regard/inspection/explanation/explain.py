@@ -130,7 +130,7 @@ def explain(
     before = ""
     for number, (piece, (start, whole)) in enumerate(zip(layout.pieces, starts, strict=True)):
         if number in looked:
-            given = translator.target.encode(start)
+            given = translator.opened(piece).target.encode(start)
             found = find_translation(translator, piece, given, None if whole else search_with)
             parts.append(look_into(translator, piece, found, len(given) + whole, before, detail.attention))
         else:

@@ -13,6 +13,8 @@ from regard.attention.record import attention_layers, watch
 from regard.data.pairs import collate
 from regard.data.subwords.tokenizer import BOS, PAD, UNK
 from regard.decoding.scorer import evaluating, log_mean
+from regard.inspection.explanation.copied import Copied, copied_tokens, mean_of
+from regard.layers.pointer_generator import PointerGenerator
 from regard.models.writer import Writer
 
 AttentionKind = Literal["cross", "encoder", "decoder"]
@@ -28,6 +30,8 @@ class Forced:
     """the weights of each attention layer by its name, of the kinds that were asked for"""
     log_probabilities: Float[Tensor, "target vocabulary"]
     """log p(· | y_1 … y_(t-1), source) at each position"""
+    copies: tuple[Copied, ...] = ()
+    """how each target token came about, if the models copy words of the source"""
 
     @property
     def layers(self) -> dict[str, Float[Tensor, "heads target source"]]:
@@ -64,19 +68,22 @@ def force(
     given = (batch.source, batch.source_lengths, batch.target_in)
     sizes = {"cross": (len(target), len(source)), "encoder": (len(source),) * 2, "decoder": (len(target),) * 2}
     attention: dict[AttentionKind, dict[str, Tensor]] = {kind: {} for kind in ATTENTION_KINDS}
-    distributions = []
+    distributions, mixtures = [], []
     with evaluating(models):
         for number, model in enumerate(models, start=1):
             prefix = f"{number}:" if number > 1 else ""
             wanted = [name for name in attention_layers(model) if attention_kind(name) in kinds]
             with watch(model, dict.fromkeys(wanted), within=torch.no_grad) as seen:
-                distributions.append(model(*given).float().log_softmax(-1))
+                hidden = model.hidden(*given)
+                distributions.append(model.output(hidden).float().log_softmax(-1))
+            if isinstance(model.output, PointerGenerator):
+                mixtures.append(copied_tokens(model.output, hidden[0], batch.target_out[0]))
             for name, calls in seen.items():
                 weights = torch.cat(calls, dim=2)[0].float().cpu()  # all rows at once, or one call for each step
                 if weights.shape[1:] == sizes[attention_kind(name)]:
                     attention[attention_kind(name)][prefix + name] = weights
         mean = log_mean(distributions)[0].cpu()
-    return Forced(attention, mean)
+    return Forced(attention, mean, mean_of(mixtures))
 
 
 def entropy(weights: Float[Tensor, "*heads query key"]) -> Float[Tensor, "*heads"]:

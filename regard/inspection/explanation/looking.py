@@ -42,17 +42,18 @@ def find_translation(
 
     Placeholders such as `{name}` and addresses are kept as `translate` keeps them, without a path of the search.
     """
+    spelled = translator.opened(text)
     if strategy is None:
-        return FoundTranslation(tuple(given), translator.target.decode(given))
+        return FoundTranslation(tuple(given), spelled.target.decode(given))
     if not given and translator.keeper is not None and translator.keeper.finds(text):
         [kept] = translator.translate([text], strategy=strategy, split="line")
-        return FoundTranslation(tuple(translator.target.encode(kept.text)), kept.text)
+        return FoundTranslation(tuple(spelled.target.encode(kept.text)), kept.text)
     device = next(translator.models[0].parameters()).device
-    source = torch.tensor([[*translator.source.encode(text), EOS]], device=device)
+    source = torch.tensor([[*spelled.source.encode(text), EOS]], device=device)
     lengths = torch.tensor([source.shape[1]], device=device)
     trace = Trace()
     [[best, *_]] = search(translator.models, source, lengths, strategy, [given], trace=trace)
-    return FoundTranslation(best.tokens, translator.target.decode(best.tokens), beam_path(trace[0], best.tokens))
+    return FoundTranslation(best.tokens, spelled.target.decode(best.tokens), beam_path(trace[0], best.tokens))
 
 
 def look_into(
@@ -64,19 +65,21 @@ def look_into(
     attention: tuple[AttentionKind, ...],
 ) -> TextPart:
     """The explanation of a text and its translation, of which the first `forced` tokens were given."""
-    read = tuple(translator.source.encode(text))
+    vocabulary = translator.opened(text)
+    read = tuple(vocabulary.source.encode(text))
     found, spelled, path = translation
     seen = force(translator.models, [*read, EOS], [*found, EOS], {"cross", *attention})
-    words = shown_words(translator.source, text, read), shown_words(translator.target, spelled, found)
+    words = shown_words(vocabulary.source, text, read), shown_words(vocabulary.target, spelled, found)
     written = []
-    for at, token in enumerate(tokens_of(translator.target, spelled, found, words[1])):
+    for at, token in enumerate(tokens_of(vocabulary.target, spelled, found, words[1])):
         chance = float(seen.log_probabilities[at, (*found, EOS)[at]])
-        others = _alternatives(translator.target, found, at, seen, before)
-        written.append(Written(token, chance, at < forced, others))
+        others = _alternatives(vocabulary.target, found, at, seen, before)
+        copied = seen.copies[at] if seen.copies else None
+        written.append(Written(token, chance, at < forced, others, copied))
     cross, encoder, decoder = (_layers(seen.attention[kind]) for kind in ATTENTION_KINDS)
     return TextPart(
         score=sum(one.log_probability for one in written),
-        source=tokens_of(translator.source, text, read, words[0]),
+        source=tokens_of(vocabulary.source, text, read, words[0]),
         target=tuple(written),
         layers=cross,
         encoder=encoder,
@@ -85,7 +88,7 @@ def look_into(
         words=words,
         path=path,
         texts=(text, spelled),
-        spelling=translator.target,
+        spelling=vocabulary.target,
     )
 
 

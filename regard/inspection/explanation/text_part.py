@@ -11,6 +11,7 @@ from regard.data.links import Links
 from regard.data.subwords.tokenizer import Subwords
 from regard.data.word_spans import Span, word_spans
 from regard.inspection.explanation.beam_path import Branch, Path
+from regard.inspection.explanation.copied import Copied
 from regard.inspection.explanation.tokens import Token, shown
 
 
@@ -33,6 +34,8 @@ class Written:
     forced: bool
     """it was given, not found by the search"""
     alternatives: tuple[ShownAlternative, ...]
+    copied: Copied | None = None
+    """whether it was copied from the source, of a model that can"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +128,13 @@ def _written_as_dict(written: Written, first: int) -> dict[str, Any]:
             }
             for other in written.alternatives
         ],
+        **({} if written.copied is None else {"copied": _copied_as_dict(written.copied)}),
     }
+
+
+def _copied_as_dict(copied: Copied) -> dict[str, Any]:
+    sources = [{"token": at, "share": round(share, 3)} for at, share in copied.sources]
+    return {"gate": round(copied.gate, 3), "share": round(copied.share, 3), "sources": sources}
 
 
 def _layer_as_dict(layer: Layer) -> dict[str, Any]:

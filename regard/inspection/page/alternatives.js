@@ -1,7 +1,7 @@
 // What might have been written instead of a word: a small sheet that opens beside it.
 
 import { element } from "./dom.js";
-import { percent, spelled } from "./reading.js";
+import { copying, origin, percent, spelled } from "./reading.js";
 
 let open = null;
 
@@ -10,7 +10,11 @@ export function showAlternatives(anchor, part, unit, choose) {
   closeAlternatives();
   const label = `Alternatives to ${unit.text}`;
   const sheet = element("div", { class: "sheet-of-alternatives", role: "dialog", "aria-label": label, tabindex: -1 });
-  for (const at of unit.tokens) sheet.append(...ofToken(part.target[at], choose && pick(choose)));
+  for (const at of unit.tokens) {
+    const copied = copying(part, { tokens: [at] });
+    const [title, ...others] = ofToken(part.target[at], choose && pick(choose));
+    sheet.append(title, ...(copied ? [element("p", { class: "instead origin", text: origin(copied) })] : []), ...others);
+  }
   document.body.append(sheet);
   place(sheet, anchor);
   anchor.setAttribute("aria-expanded", "true");

@@ -107,6 +107,26 @@ export function sureness(part, unit) {
   return Math.exp(unit.tokens.reduce((sum, at) => sum + part.target[at].log_probability, 0));
 }
 
+/**
+ * Whether a word was copied from the source, for a model that can: { share, gate, from }. `share` is the mean probability
+ * that its tokens were copied, `gate` that of writing a word of the vocabulary, `from` the source tokens it came from.
+ */
+export function copying(part, unit) {
+  const found = unit.tokens.map((at) => part.target[at].copied).filter(Boolean);
+  if (!found.length) return null;
+  const mean = (name) => found.reduce((sum, one) => sum + one[name], 0) / found.length;
+  const first = found.map((one) => one.sources[0]?.token).filter((at) => at !== undefined);
+  const from = [...new Set(first)].map((at) => part.source[at].text).join("");
+  return { share: mean("share"), gate: mean("gate"), from };
+}
+
+/** How a word came about, in words. */
+export function origin({ share, gate, from }) {
+  const writes = `g ${gate.toFixed(2)}`;
+  const sure = Math.round(share * 100);
+  return share >= 0.5 ? `copied from ${from}, ${sure} % (${writes})` : `written, ${100 - sure} % (${writes})`;
+}
+
 /** The share of a log-probability as people read it. */
 export function percent(logProbability) {
   const share = Math.exp(logProbability) * 100;

@@ -3,7 +3,7 @@
 import { element, hintAtMore, panel, soon } from "./dom.js";
 import { Links } from "./links.js";
 import { download } from "./picture.js";
-import { isContinuation, sureness } from "./reading.js";
+import { copying, isContinuation, origin, sureness } from "./reading.js";
 import { showWords, step } from "./words.js";
 
 const UNSURE = 0.5;
@@ -72,6 +72,12 @@ export class Strip {
     word.classList.toggle("given", part.path.length > 0 && tokens.every((token) => token.forced));
     const share = Math.round(sureness(part, unit) * 100);
     word.title = `${share} %${least ? " sure" : ""}`;
+    const copied = copying(part, unit);
+    if (copied) {
+      word.title += `; ${origin(copied)}`;
+      word.classList.toggle("copied", copied.share >= 0.5);
+      word.setAttribute("aria-description", word.title);
+    }
     if (share >= least * 100) return;
     word.classList.add("unsure");
     word.setAttribute("aria-description", word.title);
@@ -84,6 +90,7 @@ export class Strip {
       has("idle") && ["idle", "made nothing"],
       has("unsure") && ["unsure", "less than 50 % sure"],
       has("given") && ["given", "given"],
+      has("copied") && ["copied", "copied from the source"],
     ].filter(Boolean);
     this.key.hidden = !told.length;
     this.key.replaceChildren(
