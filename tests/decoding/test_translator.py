@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from regard.base.errors import UsageError
+from regard.base.errors import CombinationError, UsageError
 from regard.data.links import Link, Links
 from regard.data.word_spans import words_of
 from regard.decoding.shortlist import Shortlist
@@ -15,6 +15,8 @@ from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategies.greedy import Greedy
 from regard.decoding.translation import Pair, Translation
 from regard.decoding.translator import Translator
+from regard.layers.pointer_generator import Copying
+from regard.models.seq2seq import Seq2seq
 from regard.models.transformer import Transformer
 from tests.data.examples import LINES, subwords
 from tests.decoding.fakes import Fake, FakeLanguage
@@ -266,3 +268,55 @@ def test_a_glossary_needs_a_beam_only_where_it_has_terms() -> None:
     assert model.translate(["A cat"], glossary={"dog": "Hund"})[0].text == model.translate(["A cat"])[0].text
     with pytest.raises(UsageError, match="beam search"):
         model.translate(["A dog"], glossary={"dog": "Hund"})
+
+
+def copying(design: Seq2seq | Transformer | None = None, **changes: object) -> Translator:
+    """Untrained, but it copies more than it writes."""
+    torch.manual_seed(4)
+    known = subwords()
+    design = design or Seq2seq(width=12, copy=Copying())
+    model = design.build({"source": len(known), "target": len(known)})
+    with torch.no_grad():
+        for weight in model.parameters():
+            weight += 0.3 * torch.randn_like(weight)
+        model.output.gate.bias.fill_(-6.0)
+    return Translator(model, known, known, Greedy(max_length=6, no_repeat_ngram=1), **changes)
+
+
+UNKNOWN = ["Żółw Ω ж", "Ω Ω Ω Ω ж.", f"{TEXTS[0]} Ω"]
+
+
+@pytest.mark.parametrize(
+    "strategy", ["greedy(max_length=6, no_repeat_ngram=1)", "beam(size=4, n_best=3, max_length=6)", "sample(n_best=2)"]
+)
+def test_unknown_words_are_copied_in_any_company(strategy: str) -> None:
+    """By every strategy: the texts have the words as they are, and scores are those of scoring."""
+    model = copying(batch_tokens=2000, split="line")
+    found = model.translate(UNKNOWN, strategy=strategy)
+    assert "Ω" in "".join(other.text for one in found for other in one.n_best)
+    assert "<unk>" not in "".join(other.text for one in found for other in one.n_best)
+    for text, one in zip(UNKNOWN, found, strict=True):
+        (alone,) = model.translate([text], strategy=strategy)
+        assert [other.text for other in alone.n_best] == [other.text for other in one.n_best]
+        assert alone.score == pytest.approx(one.score, abs=1e-3)
+        known = model.opened(text).target
+        for other in one.n_best:
+            assert other.text == known.decode(other.tokens)
+            if known.encode(other.text) == list(other.tokens):
+                assert model.score([text], [other.text])[0] == pytest.approx(other.token_scores, abs=1e-3)
+
+
+def test_a_prefix_may_have_unknown_words_of_the_source() -> None:
+    (found,) = copying().translate(["Ω ж Żółw"], prefixes=["Żółw"])
+    assert found.text.startswith("Żółw")
+
+
+def test_copying_models_are_an_ensemble_of_their_own_and_have_no_shortlist() -> None:
+    one, other = copying(), translator()
+    both = Translator([*one.models, *one.models], one.source, one.target, one.strategy)
+    assert [found.text for found in both.translate(UNKNOWN)] == [found.text for found in one.translate(UNKNOWN)]
+    with pytest.raises(CombinationError, match="cannot mix models that copy words of the source with others"):
+        Translator([*one.models, *other.models], one.source, one.target)
+    words = Shortlist.learn([([5, 3], [5, 3])], len(one.source), len(one.target))
+    with pytest.raises(UsageError, match="load it without a shortlist"):
+        copying(shortlist=words)

@@ -3,6 +3,7 @@ import torch
 
 from regard.base.errors import UsageError
 from regard.interop.onnx_graphs import OnnxGraph, make_graphs, zeros
+from regard.layers.pointer_generator import Copying
 from regard.models.gpt import Gpt, GptModel
 from regard.models.model import Design
 from regard.models.rnn_lm import RnnLm
@@ -69,3 +70,9 @@ def test_a_subclass_of_a_model_is_refused() -> None:
 
     with pytest.raises(UsageError, match=r"file: model.name is 'other', but ONNX is written for"):
         make_graphs(Other(Gpt(width=16, heads=4, layers=1), 20), "file")
+
+
+def test_a_model_that_copies_is_refused() -> None:
+    model = Seq2seq(width=16, copy=Copying()).build({"source": 20, "target": 20})
+    with pytest.raises(UsageError, match=r"file: model.copy: ONNX graphs have one vocabulary"):
+        make_graphs(model, "file")

@@ -65,3 +65,10 @@ def test_tied_matrices_are_one() -> None:
     assert output.weight is layer.table.weight
     with pytest.raises(ConfigError, match=r"output \[11, 6\] and embedding \[10, 6\] must have the same shape"):
         tie(nn.Linear(6, 11), layer)
+
+
+def test_ids_of_an_extended_vocabulary_are_read_as_unknown() -> None:
+    embedding = Embedding(6, 4, beyond=1)
+    found = embedding(torch.tensor([[5, 6, 99]]))
+    assert torch.equal(found[0, 1:], embedding.table.weight[[1, 1]])
+    assert torch.equal(found[0, 0], embedding.table.weight[5])

@@ -5,7 +5,7 @@ from torch import Tensor
 from regard.attention.masks.causal import Causal
 from regard.attention.record import record
 from regard.attention.score import SCORES
-from regard.base.errors import ConfigError
+from regard.base.errors import CombinationError, ConfigError
 from regard.layers.reader import Joining, SingleHead
 
 X = torch.randn(2, 3, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
@@ -96,3 +96,12 @@ def test_joining() -> None:
     assert mixed.map is not None
     expected = (state @ mixed.map.weight[:, :4].T + read @ mixed.map.weight[:, 4:].T).tanh()
     torch.testing.assert_close(mixed(state, read), expected)
+
+
+def test_weights_are_those_that_are_read_with() -> None:
+    reader = SingleHead(score="additive(hidden=7)", dropout=0.5).build(4, 4).double()
+    memory = reader.remember(SOURCE, KEEP)
+    weights = reader.weights(X, memory)
+    torch.testing.assert_close(weights @ SOURCE, reader.eval().read(X, memory))
+    with pytest.raises(CombinationError, match="nothing was written yet"):
+        reader.weights(X, reader.start())

@@ -12,7 +12,7 @@ from regard.alignment import eflomal
 from regard.base.errors import ConfigError, RegardError
 from regard.data.links import Link
 from regard.data.plan import BatchPosition
-from regard.data.subwords.tokenizer import EOS
+from regard.data.subwords.tokenizer import EOS, UNK
 from regard.metrics.quality import corpus_scores
 from regard.tasks import translate
 from regard.tasks.run import read_run
@@ -191,3 +191,32 @@ def test_links_that_cannot_guide_are_refused(home: Path, tmp_path: Path) -> None
     write_links(home)
     with pytest.raises(ConfigError, match=r"training\.guide: links name tokens, so words must be cut in one way"):
         prepare(guided(home, subwords__dropout=0.1), tmp_path / "a", home)
+
+
+def test_unknown_words_have_ids_of_their_own_where_the_model_copies(home: Path, tmp_path: Path) -> None:
+    """A rare word of the training text is unknown: it is learned as a copy, in the dev set too."""
+    (home / "odd.en").write_text("the zzz cat\nthe cat\nthe cat\n", encoding="utf-8")
+    (home / "odd.de").write_text("die zzz katze\ndie katze\ndie yyy\n", encoding="utf-8")
+    files = '["odd.en", "odd.de"]'
+    cut = {"subwords__kind": "word", "subwords__sharing": "joint", "subwords__min_count": 3}
+    given = {"data__train": files, "data__dev": files, **cut}
+    run = settings(home, **given, model__copy="{coverage = 0.5}")
+    made = prepare(run, tmp_path / "run", home)
+    size = made.prepared.sizes["target"]
+    rows = [[side.tolist() for side in made.prepared.store[at]] for at in range(3)]
+    assert [size in row for row in rows[0]] == [True, True]
+    assert UNK in rows[2][1]  # no source has it
+    assert "<unk>" in made.prepared.sample(3)[1][0]
+    model = made.model()
+    loss = made.run.task.loss(model, made.prepared.train.at(BatchPosition()))
+    assert loss.total.isfinite()
+    assert made.run.task.metrics(model.eval(), made.prepared)["exact"] == 0.0
+    plain = prepare(settings(home, **given), tmp_path / "plain", home).prepared
+    assert UNK in plain.store[0][0].tolist()
+
+
+def test_what_cannot_be_copied_is_refused(home: Path, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r'model.copy: .* share one vocabulary; set subwords.sharing = "joint"'):
+        prepare(settings(home, subwords__sharing="separate", model__copy="{}", model__tie="none"), tmp_path / "a", home)
+    with pytest.raises(ConfigError, match=r"model.copy: .* leave out subwords.dropout and alpha"):
+        prepare(settings(home, subwords__dropout=0.1, model__copy="{}"), tmp_path / "b", home)

@@ -15,6 +15,7 @@ from PIL import Image
 from regard.inspection.explanation.explain import Detail, explain
 from regard.inspection.explanation.forced import ATTENTION_KINDS
 from regard.inspection.page.standalone import PAGE, as_data, bundle, standalone
+from regard.layers.pointer_generator import Copying
 from regard.models.seq2seq import Seq2seq
 from tests.browser import Open, browser, visit
 from tests.inspection.page.serving import model
@@ -289,3 +290,16 @@ def test_dark_and_light_draw_the_same_weights_in_other_colors(tmp_path: Path, vi
     drawn.append(page.locator(".head canvas").first.evaluate("canvas => canvas.toDataURL()"))
     assert drawn[0] != drawn[1]
     assert drawn[0] == drawn[2]
+
+
+def test_copied_words_are_marked(tmp_path: Path, visit: Open) -> None:
+    torch.manual_seed(1)
+    own = model(Seq2seq(width=8, copy=Copying()))
+    with torch.no_grad():
+        own.models[0].output.gate.bias.fill_(0.0)
+    page = opened(visit, tmp_path, explain(own, "the zebra sees", target="zebra katze"))
+    assert page.locator(".line .copied").all_text_contents() == ["zebra"]
+    assert "copied from zebra, 100 % (g 0." in page.locator(".line .copied").get_attribute("title")
+    assert page.locator(".key").get_by_text("copied from the source").is_visible()
+    page.locator(".line .word", has_text="katze").click()
+    assert page.locator(".origin").all_text_contents()[0].startswith("written, 100 %")
