@@ -12,7 +12,7 @@ import torch
 from regard.base.errors import UsageError
 from regard.data.links import Links
 from regard.data.pairs import pad
-from regard.data.subwords.open_words import encode_pairs, opened
+from regard.data.subwords.open_words import encode_pairs, open_vocabulary
 from regard.data.subwords.tokenizer import EOS, SubwordPair, Subwords
 from regard.decoding import segment
 from regard.decoding.batching import in_batches
@@ -175,7 +175,7 @@ class Translator:
         """The tokenizers for a text and its translation; a model that copies can also write its unknown words."""
         if not self._copies:
             return SubwordPair(self.source, self.target)
-        both = opened(self.source, text)
+        both = open_vocabulary(self.source, text)
         return SubwordPair(both, both)
 
     def encode_pairs(self, sources: Sequence[str], targets: Sequence[str]) -> tuple[list[list[int]], list[list[int]]]:

@@ -59,7 +59,7 @@ class Pointed:
         return replace(self, memory=self.memory.reorder(sentences), tokens=self.tokens[sentences])
 
 
-class Mixture(NamedTuple):
+class Mixed(NamedTuple):
     """What is mixed for each target position."""
 
     hidden: Float[Tensor, "*batch width"]
@@ -108,13 +108,13 @@ class PointerGenerator(LinearOutput):
         tokens = pointed.tokens[:, None].expand(-1, hidden.shape[1], -1).to(wide(hidden.dtype))
         return torch.cat([hidden, gate, again, weights, tokens], dim=-1)
 
-    def mixture(self, rows: Float[Tensor, "*batch mixed"]) -> Mixture:
+    def mixture(self, rows: Float[Tensor, "*batch mixed"]) -> Mixed:
         """The parts of gathered rows."""
         source = (rows.shape[-1] - self.in_features - 2) // 2
         hidden, gate, coverage, weights, tokens = rows.split([self.in_features, 1, 1, source, source], dim=-1)
-        return Mixture(hidden, gate, coverage, weights, tokens.long())
+        return Mixed(hidden, gate, coverage, weights, tokens.long())
 
-    def written(self, mixed: Mixture) -> Float[Tensor, "*batch vocabulary"]:
+    def written(self, mixed: Mixed) -> Float[Tensor, "*batch vocabulary"]:
         """log (g · softmax(W h + b)): the probability that a word is written."""
         logits = F.linear(mixed.hidden.to(self.weight.dtype), self.weight, self.bias)
         chances = F.log_softmax(logits, -1, dtype=wide(logits.dtype))

@@ -18,7 +18,7 @@ Unknown = Literal["one", "own"]
 
 
 class OpenSubwords(Subwords):
-    """A tokenizer whose vocabulary is extended by some unknown words, as `opened` makes it."""
+    """A tokenizer whose vocabulary is extended by some unknown words, as `open_vocabulary` makes it."""
 
     def __init__(self, closed: Subwords, words: tuple[str, ...]) -> None:
         super().__init__(closed.tokenizer)
@@ -54,7 +54,7 @@ class OpenSubwords(Subwords):
         return str(self.tokenizer.decoder.decode(pieces))
 
 
-def opened(subwords: Subwords, text: str) -> Subwords:
+def open_vocabulary(subwords: Subwords, text: str) -> Subwords:
     """The tokenizer extended by the unknown words of a text; itself if there are none."""
     words = tuple(dict.fromkeys(filter(None, _spelled(subwords, text))))
     return OpenSubwords(subwords, words) if words else subwords
@@ -67,7 +67,7 @@ def encode_pairs(
     rows = list(zip(subwords.encode_batch(sources), subwords.encode_batch(targets), strict=True))
     for at, (source, target) in enumerate(rows):
         if UNK in source:
-            own = opened(subwords, sources[at])
+            own = open_vocabulary(subwords, sources[at])
             rows[at] = (own.encode(sources[at]), own.encode(targets[at]) if UNK in target else target)
     return [source for source, _ in rows], [target for _, target in rows]
 

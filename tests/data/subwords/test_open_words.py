@@ -3,7 +3,7 @@
 import pytest
 
 from regard.data.subwords.learn import SubwordKind, SubwordSettings, learn_subwords
-from regard.data.subwords.open_words import OpenSubwords, encode_pairs, opened
+from regard.data.subwords.open_words import OpenSubwords, encode_pairs, open_vocabulary
 from regard.data.subwords.tokenizer import UNK, Subwords
 
 LINES = ["the dog runs home .", "a cat sleeps", "dogs and cats"] * 20
@@ -28,7 +28,7 @@ def subwords(kind: SubwordKind) -> Subwords:
 @pytest.mark.parametrize("text", TEXTS)
 def test_nothing_is_lost(kind: SubwordKind, text: str) -> None:
     closed = subwords(kind)
-    own = opened(closed, text)
+    own = open_vocabulary(closed, text)
     ids = own.encode(text)
     assert UNK not in ids
     assert own.decode(ids) == closed.normalize(text)
@@ -39,7 +39,7 @@ def test_nothing_is_lost(kind: SubwordKind, text: str) -> None:
 
 def test_a_word_has_one_id_wherever_it_stands() -> None:
     closed = subwords("word")
-    own = opened(closed, "Żółw runs Żółw Ω")
+    own = open_vocabulary(closed, "Żółw runs Żółw Ω")
     first = len(closed)
     assert own.encode("Żółw runs Żółw Ω")[::2] == [first, first]
     assert own.encode("Ω dog Żółw") == [first + 1, *closed.encode("dog"), first]
@@ -50,21 +50,21 @@ def test_a_word_has_one_id_wherever_it_stands() -> None:
 
 def test_words_that_the_text_does_not_have_stay_unknown() -> None:
     closed = subwords("word")
-    own = opened(closed, "Żółw")
+    own = open_vocabulary(closed, "Żółw")
     assert own.encode("Ω Żółw") == [UNK, len(closed)]
     assert own.decode([UNK, len(closed)]) == "<unk> Żółw"
 
 
 def test_a_text_of_known_words_opens_nothing() -> None:
     closed = subwords("word")
-    assert opened(closed, "the dog") is closed
-    assert isinstance(opened(closed, "the Ω"), OpenSubwords)
+    assert open_vocabulary(closed, "the dog") is closed
+    assert isinstance(open_vocabulary(closed, "the Ω"), OpenSubwords)
 
 
 def test_pieces_keep_their_places_in_the_text() -> None:
     closed = subwords("word")
     text = "e\u0301te\u0301  dog"  # two letters that become one
-    pieces = opened(closed, text).encode_with_offsets(text)
+    pieces = open_vocabulary(closed, text).encode_with_offsets(text)
     assert [(piece.start, piece.end) for piece in pieces] == [
         (piece.start, piece.end) for piece in closed.encode_with_offsets(text)
     ]
