@@ -1,4 +1,4 @@
-"""What `regard predict` prints: the answers of models that read texts and write none."""
+"""What `regard predict` prints: the answers of models that write no texts."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -22,17 +22,21 @@ class Prediction:
     details: Mapping[str, Any]
 
 
-class Predictor(ABC):
+class Answering(ABC):
+    """What gives an answer to each line; `regard predict` serves it."""
+
+    @abstractmethod
+    def predict(self, lines: Sequence[str]) -> list[Prediction]:
+        """The answer to each line."""
+
+
+class Predictor(Answering):
     """A model with its tokenizer that gives an answer to each line."""
 
     def __init__(self, model: Headed, subwords: Subwords, *, frame: Frame = Frame(), batch_tokens: int = 8192) -> None:  # noqa: B008 a frozen value
         self.model, self.subwords, self.batch_tokens = model, subwords, batch_tokens
         limits = [one for one in (frame.longest, most_positions([model])) if one is not None]
         self.frame = Frame(longest=min(limits, default=None), separators=frame.separators)
-
-    @abstractmethod
-    def predict(self, lines: Sequence[str]) -> list[Prediction]:
-        """The answer to each line."""
 
     def outputs(self, rows: Sequence[tuple[Sequence[int], Sequence[int]]]) -> list[Tensor]:
         """What the model makes of each row of tokens and segments; it does not depend on the other rows."""

@@ -35,6 +35,7 @@ TASKS = Catalog(
     besides=(
         "advice",
         "node_advice",
+        "point_advice",
         "run",
         "start",
         "task",

@@ -14,6 +14,7 @@ from regard.data.graph import Graph, sorted_edges
 from regard.data.masking import MaskedText
 from regard.data.pairs import Batch, collate
 from regard.data.plan import BatchPosition
+from regard.data.pointing import PointBatch, point_batch
 from regard.data.windows import Streams, StreamSettings, TextWindow
 from regard.models.headed import Headed
 from regard.models.model import MODELS, Design
@@ -56,12 +57,27 @@ def hidden(number: int) -> MaskedText:
     return MaskedText(tokens.masked_fill(asked, VOCABULARY - 1), lengths, tokens * asked)
 
 
+def points(number: int) -> PointBatch:
+    """Points, some of which are to be chosen, in some order."""
+    draw = np.random.default_rng(number)
+    rows = [draw.random((size, VOCABULARY)) for size in draw.integers(1, 6, 4)]
+    return point_batch(rows, [draw.permutation(len(row))[: draw.integers(1, len(row) + 1)].tolist() for row in rows])
+
+
 ITEMS: Mapping[tuple[str, ...], Callable[[int], Any]] = {
     ("source", "target"): pairs,
     ("text",): text,
     ("features", "classes"): graph,
+    ("coordinates",): points,
     ("masked", "text"): hidden,
 }
+
+
+TASK_FOR: Mapping[tuple[str, ...], str] = {
+    ("features", "classes"): "nodes",
+    ("coordinates",): "points",
+}
+"""the task of models that need these sizes, where the data do not tell"""
 
 
 def item_for(design: Design, number: int = 0) -> Any:
@@ -104,7 +120,7 @@ def tables_with(model: Design | Mapping[str, Any]) -> dict[str, Any]:
     name = model.where if isinstance(model, Design) else str(model["name"])
     needs = model.needs if isinstance(model, Design) else MODELS.get(name).needs  # type: ignore[attr-defined]
     table = {"data": {"train": [f"{side}.txt" for side in needs]}, "model": model}
-    named = "nodes" if "features" in needs else "masked" if reads(name) else None
+    named = TASK_FOR.get(needs, "masked" if reads(name) else None)
     return table if named is None else table | {"task": named}
 
 

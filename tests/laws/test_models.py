@@ -22,7 +22,8 @@ every = pytest.mark.parametrize("design", designs())
 plain = pytest.mark.parametrize("design", plain_designs())
 every_writer = pytest.mark.parametrize("design", offering(Writer, designs()))
 plain_writer = pytest.mark.parametrize("design", offering(Writer, plain_designs()))
-every_encoder = pytest.mark.parametrize("design", offering(Encoder, designs()))
+encoders = [param for param in offering(Encoder, designs()) if {"source", "text"} & set(param.values[0].needs)]
+every_encoder = pytest.mark.parametrize("design", encoders)  # of texts
 
 
 @pytest.mark.parametrize("name", MODELS.names)

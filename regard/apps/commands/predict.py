@@ -20,6 +20,7 @@ _AT_ONCE = 256
         "regard predict runs/reviews < reviews.txt",
         "regard predict runs/reviews reviews.txt --json      all probabilities, an object a line",
         "echo 'the cat <mask> on the mat' | regard predict runs/bert",
+        "regard predict runs/hull points.jsonl               positions of the input: a pointer network",
     )
 )
 def predict(
@@ -36,11 +37,11 @@ def predict(
     use_threads(threads)
     from regard.base.errors import UsageError
     from regard.base.files import read_lines
-    from regard.decoding.predictor import Predictor
+    from regard.decoding.predictor import Answering
     from regard.loading import load
 
     loaded = load(model, device=device)
-    if not isinstance(loaded, Predictor):
+    if not isinstance(loaded, Answering):
         raise UsageError(
             f"{model}: a {type(loaded).__name__.lower()}, which writes texts; use regard translate or generate"
         )
