@@ -25,7 +25,7 @@ from typer.main import get_command
 from regard.base.errors import RegardError, UsageError, unknown
 
 COMMANDS = {
-    "demo": ("regard.apps.commands.demo", "Train a translator of written dates, and look inside."),
+    "demo": ("regard.apps.commands.demo", "Train something small with no download, and look inside."),
     "init": ("regard.apps.commands.init", "Look at data files and write the settings of a run."),
     "doctor": ("regard.apps.commands.doctor", "Check the data of a run, and predict its time and memory."),
     "settings": ("regard.apps.commands.settings", "List the settings of a run file, with meanings and examples."),

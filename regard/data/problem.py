@@ -16,9 +16,9 @@ from regard.base.errors import ConfigError, check_at_least
 from regard.data.pointing import PointingRule
 
 PROBLEMS = Catalog("regard.data.problems")
-Points = NDArray[np.float64]
+PointArray = NDArray[np.float64]
 """[count, size, coordinates]"""
-Answers = NDArray[np.int64]
+AnswerArray = NDArray[np.int64]
 """[count, steps]: positions from 0, and -1 after the end"""
 
 
@@ -50,13 +50,13 @@ class Problem(ABC):
         if least > self.size:
             raise ConfigError(f"{name}: smallest ({least}) must be at most size ({self.size})")
 
-    def draw(self, draw: np.random.Generator, count: int) -> Points:
+    def draw(self, draw: np.random.Generator, count: int) -> PointArray:
         """So many inputs, all of one size."""
         size = self.size if self.smallest is None else int(draw.integers(self.smallest, self.size + 1))
         return draw.random((count, size, self.coordinates))
 
     @abstractmethod
-    def solve(self, points: Points) -> Answers:
+    def solve(self, points: PointArray) -> AnswerArray:
         """The exact answer to each input, with a canonical start and direction."""
 
     def examples(self, draw: np.random.Generator, count: int) -> list[tuple[NDArray[np.float64], list[int]]]:

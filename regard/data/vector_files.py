@@ -23,7 +23,7 @@ Vectors = NDArray[np.float64]
 """[size, width]"""
 
 
-def vectors_of(content: Any, where: str, width: int | None = None) -> Vectors:
+def vectors_in(content: Any, where: str, width: int | None = None) -> Vectors:
     """The vectors of a JSON list; all must have one width, which is `width` where that is known."""
     if not isinstance(content, list):
         raise RegardError(f"{where}: must be a list of vectors, but is {_shown(content)}")
@@ -91,7 +91,7 @@ def read_points(path: Path, rule: PointingRule, width: int | None = None) -> lis
 
 def points_in(record: Mapping[str, Any], where: str, width: int | None = None) -> Vectors:
     """The points of an object; there must be one at least."""
-    points = vectors_of(member_of(record, "points", where), where, width)
+    points = vectors_in(member_of(record, "points", where), where, width)
     if not len(points):
         raise RegardError(f"{where}: there are no points to choose from")
     return points

@@ -37,6 +37,7 @@ TASKS = Catalog(
         "node_advice",
         "point_advice",
         "run",
+        "set_advice",
         "start",
         "task",
         "text_advice",

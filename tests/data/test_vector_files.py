@@ -6,7 +6,7 @@ import pytest
 
 from regard.base.errors import RegardError
 from regard.data.pointing import PointingRule
-from regard.data.vector_files import holds_objects_with, read_points, vectors_of
+from regard.data.vector_files import holds_objects_with, read_points, vectors_in
 
 
 def written(place: Path, *lines: str) -> Path:
@@ -28,9 +28,9 @@ def test_points_and_answers(tmp_path: Path) -> None:
 
 
 def test_plain_numbers_are_vectors_of_one() -> None:
-    assert vectors_of([3, 1.5], "here").tolist() == [[3], [1.5]]
-    assert vectors_of([], "here", width=4).shape == (0, 4)
-    assert np.array_equal(vectors_of([[1, 2]], "here", width=2), [[1, 2]])
+    assert vectors_in([3, 1.5], "here").tolist() == [[3], [1.5]]
+    assert vectors_in([], "here", width=4).shape == (0, 4)
+    assert np.array_equal(vectors_in([[1, 2]], "here", width=2), [[1, 2]])
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,8 @@ from regard.data.masking import MaskedText
 from regard.data.pairs import Batch, collate
 from regard.data.plan import BatchPosition
 from regard.data.pointing import PointBatch, point_batch
+from regard.data.set_examples import Scale, SetBatch, SetExample
+from regard.data.set_goals import NumberGoal, set_batch
 from regard.data.windows import Streams, StreamSettings, TextWindow
 from regard.models.headed import Headed
 from regard.models.model import MODELS, Design
@@ -64,11 +66,21 @@ def points(number: int) -> PointBatch:
     return point_batch(rows, [draw.permutation(len(row))[: draw.integers(1, len(row) + 1)].tolist() for row in rows])
 
 
+def sets(number: int) -> SetBatch:
+    """Sets of vectors, one of them empty, each with a vector to be told."""
+    draw = np.random.default_rng(number)
+    scale = Scale((0.0,) * VOCABULARY, (1.0,) * VOCABULARY)
+    sizes = [0, *draw.integers(1, 5, 3)]
+    examples = [SetExample(draw.normal(size=(size, VOCABULARY)), tuple(draw.normal(size=VOCABULARY))) for size in sizes]
+    return set_batch(examples, scale, NumberGoal(scale, "squared"))
+
+
 ITEMS: Mapping[tuple[str, ...], Callable[[int], Any]] = {
     ("source", "target"): pairs,
     ("text",): text,
     ("features", "classes"): graph,
     ("coordinates",): points,
+    ("elements", "outputs"): sets,
     ("masked", "text"): hidden,
 }
 
@@ -76,6 +88,7 @@ ITEMS: Mapping[tuple[str, ...], Callable[[int], Any]] = {
 TASK_FOR: Mapping[tuple[str, ...], str] = {
     ("features", "classes"): "nodes",
     ("coordinates",): "points",
+    ("elements", "outputs"): "sets",
 }
 """the task of models that need these sizes, where the data do not tell"""
 

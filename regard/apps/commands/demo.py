@@ -1,4 +1,4 @@
-"""regard demo: train a translator of written dates, in dozens of languages, to ISO 8601; test and explain it."""
+"""regard demo: small trainings with no download, each measured and drawn; without a name, that of written dates."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -24,17 +24,39 @@ TRIED = (
 @app.command(
     epilog=examples(
         "regard demo",
+        "regard demo list                     what else there is: hull, sets, graph …",
+        "regard demo hull                     point at the corners of a convex hull",
         "regard demo '3. Oktober 1990' '11 novembre 2018'",
         "echo '5 mai 2025' | regard translate regard-demo/runs/dates      afterwards, as often as you like",
     )
 )
 def demo(
-    dates: Annotated[list[str], typer.Argument(help="Dates to translate, in words of your own.")] = [],  # noqa: B006
+    what: Annotated[
+        list[str],
+        typer.Argument(help="The name of a demonstration, or `list`; or dates to translate, in words of your own."),
+    ] = [],  # noqa: B006
     folder: Annotated[Path, typer.Option(help="The folder for all files.")] = Path("regard-demo"),
     threads: ThreadsOption = None,
 ) -> None:
-    """Train a translator of written dates, measure it on days it has never seen, and draw what it looks at."""
+    """Train something small with no download, measure it on what it has never seen, and draw what it looks at.
+
+    Without a name, that is a translator of written dates; `regard demo list` names the others.
+    """
     use_threads(threads)
+    from regard.apps.demonstration import demonstrations, menu
+
+    if what == ["list"]:
+        typer.echo(menu())
+    elif len(what) == 1 and what[0] in demonstrations():
+        demonstrations()[what[0]].show(folder / what[0])
+    else:
+        if not what:
+            typer.echo(f"Demonstrations, of which this is the first:\n{menu()}\n", err=True)
+        _show_dates(what[1:] if what[:1] == ["dates"] else what, folder)
+
+
+def _show_dates(dates: list[str], folder: Path) -> None:
+    """Train a translator of written dates, in dozens of languages, to ISO 8601; test and explain it."""
     from regard.base.files import write_text
     from regard.data.dates import DATE_LANGUAGES, DateSettings, write_dates
     from regard.learning import run_training

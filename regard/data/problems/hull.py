@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.data.pointing import PointingRule
-from regard.data.problem import Answers, Points, Problem
+from regard.data.problem import AnswerArray, PointArray, Problem
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class Hull(Problem):
     rule: ClassVar[PointingRule] = PointingRule("at_most_once", fewest=3)
     fewest: ClassVar[int] = 3
 
-    def solve(self, points: Points) -> Answers:
+    def solve(self, points: PointArray) -> AnswerArray:
         rows, first = np.arange(len(points)), leftmost(points)
         answers, here, going = np.full(points.shape[:2], -1), first.copy(), np.ones(len(points), dtype=bool)
         for step in range(points.shape[1]):
@@ -51,7 +51,7 @@ class Hull(Problem):
         return super().scores(points, answers, truth) | {"area": 100 * float(np.mean(covered))}
 
 
-def leftmost(points: Points) -> np.ndarray:
+def leftmost(points: PointArray) -> np.ndarray:
     """The number of the leftmost point of each input, and of the lowest where there are several."""
     left = points[:, :, 0] == points[:, :, 0].min(1, keepdims=True)
     return np.where(left, points[:, :, 1], np.inf).argmin(1)

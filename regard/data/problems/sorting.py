@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from regard.data.pointing import PointingRule
-from regard.data.problem import Answers, Points, Problem
+from regard.data.problem import AnswerArray, PointArray, Problem
 
 
 @dataclass(frozen=True)
@@ -19,5 +19,5 @@ class Sorting(Problem):
     coordinates: ClassVar[int] = 1
     rule: ClassVar[PointingRule] = PointingRule("all_once")
 
-    def solve(self, points: Points) -> Answers:
+    def solve(self, points: PointArray) -> AnswerArray:
         return np.argsort(points[:, :, 0], axis=1, kind="stable")

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.data.pointing import PointingRule
-from regard.data.problem import Answers, Points, Problem
+from regard.data.problem import AnswerArray, PointArray, Problem
 from regard.data.problems.hull import leftmost
 
 _AT_ONCE = 2**23
@@ -33,7 +33,7 @@ class Tour(Problem):
     most: ClassVar[int] = 12
     lower: ClassVar[frozenset[str]] = frozenset({"length", "excess"})
 
-    def solve(self, points: Points) -> Answers:
+    def solve(self, points: PointArray) -> AnswerArray:
         size = points.shape[1]
         each = max(1, _AT_ONCE // (2 ** (size - 1) * size))
         parts = [_shortest(points[first : first + each]) for first in range(0, len(points), each)]
@@ -56,7 +56,7 @@ def tour_length(corners: np.ndarray) -> float:
     return float(np.linalg.norm(corners - np.roll(corners, -1, 0), axis=1).sum())
 
 
-def canonical_tours(points: Points, tours: Answers) -> Answers:
+def canonical_tours(points: PointArray, tours: AnswerArray) -> AnswerArray:
     """The same tours from the leftmost point, counterclockwise."""
     size = points.shape[1]
     start = (tours == leftmost(points)[:, None]).argmax(1)
@@ -79,7 +79,7 @@ def _subsets(count: int) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray], ...
     return tuple(found)
 
 
-def _shortest(points: Points) -> Answers:
+def _shortest(points: PointArray) -> AnswerArray:
     """The shortest tours from point 0, by dynamic programming on all inputs at once."""
     batch, size = points.shape[:2]
     others = size - 1
