@@ -17,7 +17,7 @@ from torch import Tensor
 from regard.base.errors import check_at_least, check_one_of
 from regard.data.item import even_rows
 
-END = 0
+ENDING = 0
 PAST = -1
 """after the end of an answer"""
 Repeats = Literal["all_once", "at_most_once", "allowed"]
@@ -53,7 +53,7 @@ class PointingRule:
         sizes = keep[:, 1:].sum(1)
         open_ = keep if self.repeats == "allowed" else keep & ~visited
         full = sizes if self.most is None or self.repeats == "all_once" else torch.full_like(sizes, self.most)
-        over = visited[:, END] | (taken >= full)
+        over = visited[:, ENDING] | (taken >= full)
         least = sizes if self.repeats == "all_once" else sizes.clamp(max=self.fewest)
         if self.repeats == "allowed":
             least = torch.where(sizes > 0, self.fewest, 0)
@@ -65,7 +65,7 @@ class PointingRule:
     ) -> Bool[Tensor, "batch steps choices"]:
         """The valid choices at each step of given answers (teacher forcing)."""
         steps, width = choices.shape[1], keep.shape[1]
-        chosen = F.one_hot(choices.clamp(min=END), width).bool() & (choices != PAST)[:, :, None]
+        chosen = F.one_hot(choices.clamp(min=ENDING), width).bool() & (choices != PAST)[:, :, None]
         visited = chosen.int().cumsum(1) - chosen.int() > 0
         taken = torch.arange(steps, device=choices.device).repeat(len(choices))
         found = self.allowed(visited.flatten(0, 1), taken, keep.repeat_interleave(steps, 0))
@@ -119,7 +119,7 @@ def point_batch(points: Sequence[np.ndarray], answers: Sequence[Sequence[int]]) 
     steps = 1 + max(len(answer) for answer in answers)
     choices = np.full((len(points), steps), PAST)
     for row, answer in zip(choices, answers, strict=True):
-        row[: len(answer) + 1] = [*(at + 1 for at in answer), END]
+        row[: len(answer) + 1] = [*(at + 1 for at in answer), ENDING]
     return PointBatch(padded, lengths, torch.from_numpy(choices))
 
 

@@ -12,7 +12,7 @@ from jaxtyping import Float, Int64
 from torch import Tensor
 
 from regard.base.errors import check_at_least
-from regard.data.pointing import END, PointingRule
+from regard.data.pointing import ENDING, PointingRule
 from regard.models.pointer import PointerModel
 
 
@@ -52,7 +52,7 @@ def point(
         state, visited = state.reorder(rows), visited[rows]
         visited[torch.arange(len(rows)), chosen] = True
         answers = torch.cat((answers[rows], chosen[:, None]), 1)
-        if bool(visited[:, END].all()):
+        if bool(visited[:, ENDING].all()):
             break
     return _listed(answers.unflatten(0, (batch, beam)), scores)
 
@@ -61,7 +61,7 @@ def _listed(answers: Tensor, scores: Tensor) -> list[list[PointedAnswer]]:
     """The answers of each input; beams that never found a valid way are left out."""
     return [
         [
-            PointedAnswer(tuple(choice - 1 for choice in row if choice != END), score)
+            PointedAnswer(tuple(choice - 1 for choice in row if choice != ENDING), score)
             for row, score in zip(rows, values, strict=True)
             if score > -math.inf
         ]
@@ -75,7 +75,7 @@ def looks(
 ) -> Float[Tensor, "steps choices"]:
     """What each step of an answer looked at: the probability of the end, and of every position."""
     lengths = torch.tensor([points.shape[1]], device=points.device)
-    choices = torch.tensor([[*(at + 1 for at in positions), END]], device=points.device)
+    choices = torch.tensor([[*(at + 1 for at in positions), ENDING]], device=points.device)
     keep = torch.ones(1, points.shape[1] + 1, dtype=torch.bool, device=points.device)
     logits = model(points, lengths, choices).masked_fill(~rule.allowed_along(choices, keep), -math.inf)
     return logits[0].softmax(-1)

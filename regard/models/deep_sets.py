@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from regard.data.set_examples import real_elements
 from regard.layers.activation import ACTIVATIONS, Activation
+from regard.layers.perceptron import Perceptron
 from regard.models.model import Design, weights_in
 from regard.models.set_model import SetModel
 
@@ -58,10 +59,7 @@ class DeepSetsModel(SetModel):
         self.layers = nn.ModuleList(nn.Linear(*pair) for pair in pairwise(widths))
         exchanged = [] if design.exchange == "none" else widths[:-1]
         self.exchanges = nn.ModuleList(nn.Linear(width, design.width, bias=False) for width in exchanged)
-        inner = [
-            part for _ in range(design.layers - 1) for part in (nn.Linear(design.width, design.width), _Act(design))
-        ]
-        self.output = nn.Sequential(*inner, nn.Linear(design.width, outputs))
+        self.output = Perceptron(*[design.width] * design.layers, outputs, activation=design.activation)
 
     def encode(
         self, elements: Float[Tensor, "batch size element"], lengths: Int[Tensor, "batch"]
@@ -78,15 +76,6 @@ class DeepSetsModel(SetModel):
         self, features: Float[Tensor, "batch size width"], keep: Bool[Tensor, "batch size"]
     ) -> Float[Tensor, "batch width"]:
         return set_pool(features, keep, self.design.pool)
-
-
-class _Act(nn.Module):
-    def __init__(self, design: DeepSets) -> None:
-        super().__init__()
-        self.name: Activation = design.activation
-
-    def forward(self, x: Tensor) -> Tensor:
-        return ACTIVATIONS[self.name](x)
 
 
 def set_pool(

@@ -25,7 +25,7 @@ from regard.attention.masks.padding import Padding
 from regard.attention.multihead import Attention
 from regard.attention.part import positions_of
 from regard.attention.score import SCORES
-from regard.data.pointing import END
+from regard.data.pointing import ENDING
 from regard.layers.block import Block
 from regard.layers.feeds.plain import Plain
 from regard.layers.mixer import MIXERS, Mixer
@@ -131,7 +131,7 @@ class PointerModel(Encoder):
     ) -> Float[Tensor, "batch steps choices"]:
         """The logits of each step's choice, given the true ones before it (teacher forcing); padding is -inf."""
         table, keep = self._table(points, lengths)
-        before = choices[:, :-1].clamp(min=END)
+        before = choices[:, :-1].clamp(min=ENDING)
         chosen = table.gather(1, before[:, :, None].expand(-1, -1, table.shape[2]))
         x = torch.cat((self.first.expand(len(table), 1, -1), chosen), 1)
         hidden = self.decoder(x, source=table[:, 1:], source_keep=keep[:, None, None, 1:])
