@@ -59,7 +59,7 @@ class Goal(ABC):
 class NumberGoal(Goal):
     """One or several numbers."""
 
-    kind: NumberLoss = "absolute"
+    measure: NumberLoss = "absolute"
     lower: ClassVar[tuple[str, ...]] = ("error",)
 
     @property
@@ -68,7 +68,7 @@ class NumberGoal(Goal):
 
     def loss(self, made: Tensor, item: SetBatch) -> Tensor:
         away = made - item.targets
-        return (away.abs() if self.kind == "absolute" else away**2).mean(1).sum()
+        return (away.abs() if self.measure == "absolute" else away**2).mean(1).sum()
 
     def answers(self, made: Tensor) -> list[Any]:
         rows = self.scale.restored(made.double().cpu().numpy()).tolist()

@@ -204,8 +204,7 @@ class Sets(Task):
             raise RegardError(f"{files[0]}: its targets are not those of the training data: {error}") from error
         device = next(opened.model.parameters()).device
         opened.model.eval()
-        with torch.no_grad():
-            scores = _mean_scores(opened.model, [(batch.to(device), tuple(one.target for one in examples))])
+        scores = _mean_scores(opened.model, [(batch.to(device), tuple(one.target for one in examples))])
         if how.out is not None:
             told = opened.answers([one.elements for one in examples])
             write_text(how.out, "".join(msgspec.json.encode({"answer": one}).decode() + "\n" for one in told))
@@ -214,6 +213,7 @@ class Sets(Task):
         ]
 
 
+@torch.no_grad()
 def _mean_scores(model: Any, batches: Iterable[tuple[SetBatch, Sequence[Any]]]) -> dict[str, float]:
     found = [item.goal.scores(model(item.elements, item.lengths), item, targets) for item, targets in batches]
     return {name: float(np.concatenate([one[name] for one in found]).mean()) for name in found[0]} if found else {}

@@ -13,8 +13,8 @@ KEEP = torch.arange(5) < torch.tensor([5, 3])[:, None]
 def attention(block: AttentionBlock, x: Tensor, source: Tensor) -> Tensor:
     """softmax(q kᵀ / √d) v for each head, then the output's projection."""
     layer = block.attention
-    query = layer.projections.of_query(x)
-    key, value = layer.projections.of_source(source)
+    query = layer.projections.of_query(x[None])[0]
+    key, value = (side[0] for side in layer.projections.of_source(source[None]))
     each = WIDTH // HEADS
     heads = []
     for at in range(HEADS):
