@@ -1,6 +1,6 @@
 """A multilayer perceptron: linear layers with an activation between them.
 
-    x ← f(W x + b) in every layer but the last, which is linear
+x ← f(W x + b) in every layer but the last, which is linear
 """
 
 from itertools import pairwise
