@@ -5,6 +5,7 @@ members have many friends. Features hardly tell the groups apart, so that neighb
 """
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -21,14 +22,14 @@ def write_club(path: Path, members: int = 90, groups: int = 3, seed: int = 1) ->
     charm = draw.pareto(3.0, members) + 0.6
     chance = np.where(labels[:, None] == labels, 0.16, 0.012) * charm[:, None] * charm
     friends = np.triu(draw.random((members, members)) < chance, 1)
-    for lonely in np.flatnonzero(~(friends | friends.T).any(1)):
+    for lonely in np.flatnonzero(~(friends | friends.T).any(1)).tolist():
         other = int(draw.choice(np.flatnonzero((labels == labels[lonely]) & (np.arange(members) != lonely))))
         friends[min(lonely, other), max(lonely, other)] = True
     features = draw.normal(size=(members, 8)) + 0.5 * np.eye(groups, 8)[labels]
     order = draw.permutation(members)
     told = np.concatenate([order[labels[order] == group][:_TOLD] for group in range(groups)])
     others = np.setdiff1d(order, told, assume_unique=True)
-    split = {"train": told, "dev": others[: members // 5], "test": others[members // 5 :]}
+    split: dict[str, Any] = {"train": told, "dev": others[: members // 5], "test": others[members // 5 :]}
     with replacing(path) as file:
         np.savez(file, edges=np.argwhere(friends), features=features.astype(np.float32), labels=labels, **split)
     return int((friends | friends.T).sum(1).argmax())

@@ -51,7 +51,7 @@ class SetBatch:
 
     def to(self, device: torch.device | str) -> "SetBatch":
         """The same batch on another device."""
-        return SetBatch(*(part.to(device) for part in (self.elements, self.lengths, self.targets)), self.goal)
+        return SetBatch(self.elements.to(device), self.lengths.to(device), self.targets.to(device), self.goal)
 
     def shares(self, count: int) -> list["SetBatch"]:
         """At most `count` batches with about as many elements each."""

@@ -198,6 +198,7 @@ GOALS: Mapping[str, type[Goal]] = {
 
 def goal_from(table: Mapping[str, Any]) -> Goal:
     """The goal that a model file holds."""
-    own = {name: tuple(value) if isinstance(value, list) else value for name, value in table.items()}
-    kind = GOALS[own.pop("kind")]
-    return kind(**(own | {"scale": Scale.from_dict(table["scale"])}))
+    own: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in table.items()}
+    kind: Any = GOALS[str(own.pop("kind"))]
+    goal: Goal = kind(**(own | {"scale": Scale.from_dict(table["scale"])}))
+    return goal

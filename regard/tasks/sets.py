@@ -177,7 +177,8 @@ class Sets(Task):
 
     def metrics(self, model: SetModel, prepared: PreparedSets) -> dict[str, float]:
         device = next(model.parameters()).device
-        batches = ((item.to(device), targets) for item, targets in zip(prepared.dev, prepared.dev_targets, strict=True))
+        items: Sequence[Any] = prepared.dev
+        batches = ((item.to(device), targets) for item, targets in zip(items, prepared.dev_targets, strict=True))
         return mean_losses(model, prepared.dev, self.loss) | _mean_scores(model, batches)
 
     def extras(self, design: Design, model: Any, prepared: PreparedSets) -> dict[str, Any]:
@@ -220,6 +221,7 @@ def _mean_scores(model: Any, batches: Iterable[tuple[SetBatch, Sequence[Any]]]) 
 
 
 def _check_counts(train: Sequence[SetExample]) -> None:
-    odd = next((one.target for one in train if len(one.target) != 1 or one.target[0] % 1 or one.target[0] < 0), None)
+    given = [one.target for one in train if not isinstance(one.target, str)]
+    odd = next((own for own in given if len(own) != 1 or own[0] % 1 or own[0] < 0), None)
     if odd is not None:
         raise RegardError(f"data.goal: a count is a whole number from 0, but a target is {list(odd)}")
