@@ -19,6 +19,8 @@ POSITIONS = Catalog("regard.attention.positions")
 Role = Literal["input", "projection", "query", "key", "value"]
 Join = Literal["add", "concatenate"]
 Layers = Literal["first", "every"]
+Waves = Literal["turns", "halves"]
+"""whether sines and cosines stand by turns, or all sines before all cosines"""
 
 
 class Position(Part):
@@ -125,9 +127,18 @@ def from_table(table: Float[Tensor, "heads entries"], index: Int[Tensor, "..."])
 
 
 def sinusoid(
-    at: Int[Tensor, "*batch"] | Float[Tensor, "*batch"], width: int, base: float = 10_000.0, first: int = 0
+    at: Int[Tensor, "*batch"] | Float[Tensor, "*batch"],
+    width: int,
+    base: float = 10_000.0,
+    first: int = 0,
+    waves: Waves = "turns",
 ) -> Float[Tensor, "*batch width"]:
-    """Sin and cos of at / base^(2(j + first)/width) by turns, j = 0, 1, …; in float64, so far positions stay exact."""
+    """Sin and cos of at / base^(2(j + first)/width), j = 0, 1, …; in float64, so far positions stay exact.
+
+    They stand by turns, or all sines before all cosines (halves).
+    """
     steps = torch.arange((width + 1) // 2, device=at.device, dtype=torch.float64) + first
     angles = at.unsqueeze(-1).double() * base ** (-2 * steps / width)
+    if waves == "halves":
+        return torch.cat([angles.sin(), angles.cos()], dim=-1)[..., :width]
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)[..., :width]

@@ -58,6 +58,8 @@ class Block(nn.Module):
         last = width if residual.place == "before" else self.output_width
         widths = {self._mixer: width} | ({} if cross is None else {"cross": width}) | {"feedforward": last}
         self.norms = nn.ModuleDict({name: residual.build(size) for name, size in widths.items()})
+        gated = {} if residual.gate == "none" else {**widths, "feedforward": self.output_width}
+        self.gates = nn.ModuleDict({name: residual.build_gate(size) for name, size in gated.items()})
 
     @property
     def mixer(self) -> Mixing:
@@ -90,6 +92,23 @@ class Block(nn.Module):
             x = self._leave("cross", x, self.cross(self._enter("cross", x), source, keep=source_keep))
         return self._feed(x)
 
+    def look(
+        self,
+        x: Float[Tensor, "batch length width"],
+        inputs: Float[Tensor, "batch seen width"],
+        *,
+        keep: Bool[Tensor, "..."] | Mask | None = None,
+        at: Int[Tensor, "*positions length"] | None = None,
+        inputs_at: Int[Tensor, "*positions seen"] | None = None,
+    ) -> Float[Tensor, "batch length output_width"]:
+        """The layer over x, whose self-attention reads `inputs` of the layer: those of an earlier segment, and x.
+
+        Dai et al., Transformer-XL, 2019, https://arxiv.org/abs/1901.02860
+        """
+        read = self._enter(self._mixer, inputs)
+        change = self.self_attention(self._enter(self._mixer, x), read, keep=keep, at=at, source_at=inputs_at)
+        return self._feed(self._leave(self._mixer, x, change))
+
     def advance(
         self,
         x: Float[Tensor, "rows length width"],
@@ -119,5 +138,6 @@ class Block(nn.Module):
 
     def _leave(self, name: str, x: Tensor, change: Tensor) -> Tensor:
         x = x if self.residual.scale == 1 else x * self.residual.scale
+        change = self.gates[name](change) if name in self.gates else change
         x = x + self.skip(self.dropout(change))
         return x if self.residual.place == "before" else self.norms[name](x)

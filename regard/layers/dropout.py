@@ -9,21 +9,17 @@ per element, eight of them from one draw of NumPy's SFC64, which torch's generat
 and the division uses the rounded value. `FAST = False` goes back to torch's own dropout.
 """
 
-import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+from regard.base.chance import random_bytes
 from regard.base.errors import ConfigError
 
 FAST = True
 _LEVELS = 256
-_own = threading.local()
 
 
 class Dropout(nn.Module):
@@ -67,23 +63,6 @@ class _DropByBytes(torch.autograd.Function):
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         (kept,) = ctx.saved_tensors
         return (gradient * kept).mul_(ctx.scale), None
-
-
-@contextmanager
-def drawing(*seed: int) -> Iterator[None]:
-    """Inside, this thread's dropout on a CPU is deterministic: it depends on the seed alone."""
-    _own.bits = np.random.SFC64(seed)
-    try:
-        yield
-    finally:
-        _own.bits = None
-
-
-def random_bytes(count: int) -> Tensor:
-    """Random bytes; deterministic after the same `torch.manual_seed`, or within the same `drawing`."""
-    bits = getattr(_own, "bits", None) or np.random.SFC64(int(torch.randint(2**62, ())))
-    words = bits.random_raw(-(-count // 8))
-    return torch.from_numpy(words.view(np.uint8))[:count]
 
 
 def check_share(name: str, share: float) -> None:

@@ -11,21 +11,27 @@ stochastic depth, Huang et al., 2016, https://arxiv.org/abs/1603.09382
 
     x + m · branch(x) / (1 - skip),  m = 0 with probability skip, else 1
 
+A learnable gate g, where there is one, multiplies the branch before it is added. One number that starts at 0: ReZero,
+Bachlechner et al., 2020, https://arxiv.org/abs/2003.04887; one for each channel that starts small: LayerScale,
+Touvron et al., 2021, https://arxiv.org/abs/2103.17239
+
 `deepnorm` is the scale for very deep post-norm models: Wang et al., DeepNet, 2022, https://arxiv.org/abs/2203.00555
 """
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
+from regard.base.chance import random_bytes
 from regard.base.errors import ConfigError, check_one_of
-from regard.layers.dropout import check_share, random_bytes
+from regard.layers.dropout import check_share
 
-Norm = Literal["layer", "rms"]
+Norm = Literal["layer", "rms", "none"]
 Place = Literal["before", "after"]
+BranchGating = Literal["none", "scalar", "channels"]
 _EPSILON = {"layer": 1e-5, "rms": 1e-6}
 _LEVELS = 2**32
 
@@ -38,7 +44,7 @@ class Residual:
     """
 
     norm: Norm = "layer"
-    """layer normalization, or rms: root mean square normalization, which does not subtract the mean"""
+    """layer normalization; rms: root mean square normalization, which does not subtract the mean; or none"""
     place: Place = "before"
     """where the norm stands: before each branch (pre-norm), or after its sum with the residual stream (post-norm)"""
     epsilon: float | None = None
@@ -49,10 +55,15 @@ class Residual:
     """applies to the branch's output"""
     skip: float = 0.0
     """stochastic depth: the probability of skipping the branch"""
+    gate: BranchGating = "none"
+    """a learnable factor of the branch: one number (scalar), or one for each channel"""
+    gate_start: float = 0.0
+    """what the gate is before training"""
 
     def __post_init__(self) -> None:
-        check_one_of("residual", ("layer", "rms"), norm=self.norm)
-        check_one_of("residual", ("before", "after"), place=self.place)
+        check_one_of("residual", get_args(Norm), norm=self.norm)
+        check_one_of("residual", get_args(Place), place=self.place)
+        check_one_of("residual", get_args(BranchGating), gate=self.gate)
         check_share("residual: dropout", self.dropout)
         check_share("residual: skip", self.skip)
         if self.epsilon is not None and not self.epsilon > 0:
@@ -60,11 +71,36 @@ class Residual:
         if not self.scale > 0:
             raise ConfigError(f"residual: scale must be above 0, but is {self.scale}")
 
+    def build_gate(self, width: int) -> nn.Module:
+        """Build the gate of a branch of this width; the identity if there is none."""
+        if self.gate == "none":
+            return nn.Identity()
+        return BranchGate(1 if self.gate == "scalar" else width, self.gate_start)
+
     def build(self, width: int) -> nn.Module:
         """Build the norm for vectors of this width."""
+        if self.norm == "none":
+            return nn.Identity()
         if self.norm == "layer":
             return nn.LayerNorm(width, eps=_EPSILON["layer"] if self.epsilon is None else self.epsilon)
         return nn.RMSNorm(width, eps=_EPSILON["rms"] if self.epsilon is None else self.epsilon)
+
+
+class BranchGate(nn.Module):
+    """A learnable factor of a branch: one number, or one for each channel."""
+
+    def __init__(self, width: int, start: float) -> None:
+        super().__init__()
+        self.factor = nn.Parameter(torch.full((width,), start))
+
+    def forward(self, x: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch width"]:
+        """The branch's output times the factor."""
+        return x * self.factor
+
+
+def layer_scale(layers: int) -> float:
+    """What LayerScale starts with: the deeper the model, the smaller."""
+    return 0.1 if layers <= 18 else 1e-5 if layers <= 24 else 1e-6
 
 
 class Skip(nn.Module):

@@ -1,20 +1,28 @@
 """A stack of layers: an encoder, or a decoder that may attend to one."""
 
 from collections.abc import Callable, Sequence
-from typing import Self
+from typing import Literal, Self
 
+import torch
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
 from regard.attention.mask import Mask
 from regard.attention.memory import Memory
+from regard.attention.part import positions_of
 from regard.base.errors import ConfigError
 from regard.layers.block import Block
 from regard.layers.mixer import MixerState
+from regard.layers.recompute import recomputed, worth_recomputing
+
+Recompute = Literal["nothing", "layers"]
 
 
 class Stack(nn.Module):
     """Layers one after the other; with pre-norm layers, a final norm follows."""
+
+    recompute: Recompute = "nothing"
+    """activation checkpointing: what is computed again in the backward pass instead of being stored"""
 
     def __init__(self, layers: Sequence[Block]) -> None:
         super().__init__()
@@ -45,9 +53,26 @@ class Stack(nn.Module):
     ) -> Float[Tensor, "batch length output_width"]:
         """All layers over whole sequences."""
         for layer in self.blocks:
-            x = layer(x, keep=keep, source=source, source_keep=source_keep, at=at)
+            beside = {"keep": keep, "source": source, "source_keep": source_keep, "at": at}
+            again = self.recompute == "layers" and worth_recomputing(layer)
+            x = recomputed(layer, x, **beside) if again else layer(x, **beside)
         normed: Tensor = self.norm(x)
         return normed
+
+    def recall(
+        self, x: Float[Tensor, "batch length width"], before: Sequence[Float[Tensor, "batch earlier width"]] = ()
+    ) -> tuple[Float[Tensor, "batch length width"], tuple[Float[Tensor, "batch seen width"], ...]]:
+        """All layers over a segment whose attention also reads the layers' inputs `before` it; and the inputs of each.
+
+        Earlier inputs are followed by those of the segment in what is returned.
+        """
+        seen = []
+        for number, layer in enumerate(self.blocks):
+            inputs = torch.cat([before[number], x], dim=1) if before else x
+            seen.append(inputs)
+            inputs_at = positions_of(inputs.shape[1], x)
+            x = layer.look(x, inputs, at=inputs_at[inputs.shape[1] - x.shape[1] :], inputs_at=inputs_at)
+        return self.norm(x), tuple(seen)
 
     def start(self) -> tuple[MixerState, ...]:
         """The state of each layer's mixer before the first position, such as an empty KV cache."""

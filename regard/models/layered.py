@@ -9,6 +9,7 @@ BigBird, Longformer, Linformer and Performer are settings here, not models of th
     norm = "rms", feed = { name = "gated", activation = "silu" }, positions = "rotary"          as in LLaMA
     feed = { name = "experts", count = 8, chosen = 2 }                                          as in Mixtral
     norm_place = "after", residual_scale = "deepnorm"                                           as in DeepNet
+    norm = "none", residual_gate = "scalar"                                                     as in ReZero
 """
 
 from collections.abc import Mapping
@@ -34,8 +35,8 @@ from regard.layers.feed import FEEDS
 from regard.layers.initialize import shrink
 from regard.layers.mixer import MIXERS, Mixer, View
 from regard.layers.mixers.self_attention import SelfAttention
-from regard.layers.residual import Depth, Norm, Place, Residual
-from regard.layers.stack import Stack
+from regard.layers.residual import BranchGating, Depth, Norm, Place, Residual, layer_scale
+from regard.layers.stack import Recompute, Stack
 from regard.models.model import Design
 
 
@@ -70,7 +71,7 @@ class Layered(Design):
     activation: Activation = "relu"
     """the nonlinearity of the feed-forward layer"""
     norm: Norm = "layer"
-    """layer normalization, or rms: root mean square normalization, which does not subtract the mean"""
+    """layer normalization; rms: root mean square normalization, which does not subtract the mean; or none"""
     norm_place: Place = "before"
     """pre-norm (before each branch), or post-norm (after it, as in the first Transformer); older files say
     `norm = "before"` or `"after"`, which is read as this"""
@@ -80,6 +81,12 @@ class Layered(Design):
     """which linear layers have a bias: all, those to queries, keys and values alone (Qwen2), or none (LLaMA, T5)"""
     residual_scale: float | Literal["deepnorm"] = 1.0
     """the factor of the residual stream before a branch is added; deepnorm computes it from the number of layers"""
+    residual_gate: BranchGating = "none"
+    """a learnable factor of each branch: one number that starts at 0 (scalar, ReZero), or one for each channel that
+    starts small (channels, LayerScale)"""
+    recompute: Recompute = "nothing"
+    """activation checkpointing: layers are computed again in the backward pass instead of storing what happens inside
+    them. It saves memory, costs a third more time, and changes no number"""
     dropout: float = 0.1
     """applies to embeddings and to each branch"""
     attention_dropout: float = 0.0
@@ -144,6 +151,8 @@ class Layered(Design):
                 place=self.norm_place,
                 epsilon=self.norm_epsilon,
                 scale=scale,
+                gate=self.residual_gate,
+                gate_start=layer_scale(layers) if self.residual_gate == "channels" else 0.0,
                 dropout=self.dropout,
                 skip=self.stochastic_depth * (at + 1) / layers,
             )
@@ -155,6 +164,8 @@ class Layered(Design):
             return made
 
         stack = Stack.of(layers, block)
+        stack.recompute = self.recompute
+        _share_memories(stack)
         self._try(stack.blocks[0], view)
         return stack
 
@@ -223,6 +234,14 @@ class Layered(Design):
             raise ConfigError(f"{self.where}: {error}") from error
         finally:
             block.train()
+
+
+def _share_memories(stack: Stack) -> None:
+    """Let all layers have the first one's memory, where it says so."""
+    first = getattr(stack.blocks[0].mixer, "memory", None)
+    if getattr(first, "across_layers", False):
+        for block in stack.blocks[1:]:
+            block.self_attention.memory = stack.blocks[0].self_attention.memory
 
 
 def after_causality(mask: Mask | None) -> Mask:

@@ -18,8 +18,9 @@ import torch
 from torch import Tensor, nn
 
 from regard.attention.reading import Reading
+from regard.base.chance import drawing
 from regard.data.item import Item
-from regard.layers.dropout import Dropout, drawing
+from regard.layers.dropout import Dropout
 from regard.training.loss import Objective
 
 TOTAL = "loss"

@@ -43,6 +43,11 @@ _LAYERS: dict[str, dict[str, Any]] = {
     "causal window": {"mask": "causal & window(2)", "positions": "alibi"},
     "big bird": {"mask": "window(2) | global_tokens(1) | random_blocks(2, 1, 12)"},
     "linear": {"score": "kernel", "normalizer": "ratio", "positions": "sinusoidal", "memory": "recurrent"},
+    "performer": {
+        "score": {"name": "kernel", "features": "exponential", "draws": 8, "redraw": "step"}, "normalizer": "ratio",
+        "positions": "sinusoidal", "memory": "recurrent",
+    },
+    "gates, recomputed": {"norm": "none", "residual_gate": "channels", "recompute": "layers"},
     "short memory": {"memory": "rolling(2)", "score": "kernel", "normalizer": "ratio"},
     "growing convolution": {
         "mixer": {"name": "convolution", "growth": 2, "kernel": "separable", "gate": "tanh"}, "positions": None,

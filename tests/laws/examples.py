@@ -46,7 +46,7 @@ EXAMPLES: dict[str, dict[str, list[dict[str, Any]]]] = {
         "scaled_dot": [{}, {"scale": 0.3}],
         "cosine": [{"sharpness": 3.0}],
         "distance": [{}, {"reach": 2.0}],
-        "kernel": [{}, {"features": "relu"}, {"features": "exponential", "draws": 6}],
+        "kernel": [{}, {"features": "relu"}, {"features": "exponential", "draws": 6, "directions": "independent"}],
     },
     "masks": {
         "edges": [{"edges": _EDGES}, {"edges": torch.empty(2, 0, dtype=torch.long)}],

@@ -1,9 +1,9 @@
 import pytest
 import torch
 
+from regard.base.chance import drawing
 from regard.base.errors import ConfigError
-from regard.layers.dropout import drawing
-from regard.layers.residual import Residual, Skip, deepnorm, deepnorm_pair
+from regard.layers.residual import Residual, Skip, deepnorm, deepnorm_pair, layer_scale
 
 
 def test_norms_against_their_formulas() -> None:
@@ -79,6 +79,7 @@ def test_deepnorm_prescribes_the_published_numbers() -> None:
     [
         ({"norm": "batch"}, "residual.norm: unknown 'batch'"),
         ({"place": "between"}, "residual.place: unknown 'between'"),
+        ({"gate": "large"}, "residual.gate: unknown 'large'"),
         ({"scale": 0.0}, "residual: scale must be above 0, but is 0"),
         ({"dropout": 1.0}, "residual: dropout must be at least 0 and below 1"),
         ({"skip": -0.1}, "residual: skip must be at least 0 and below 1"),
@@ -91,3 +92,20 @@ def test_settings_out_of_range_are_refused(unchecked: None, settings: dict[str, 
 
 def test_it_shows_its_share() -> None:
     assert repr(Skip(0.3)) == "Skip(share=0.3)"
+
+
+def test_a_gate_is_one_number_or_one_for_each_channel() -> None:
+    x = torch.randn(2, 3, 8)
+    scalar, channels = (Residual(gate=gate, gate_start=0.1).build_gate(8) for gate in ("scalar", "channels"))
+    assert [gate.factor.numel() for gate in (scalar, channels)] == [1, 8]
+    torch.testing.assert_close(scalar(x), 0.1 * x)
+    with torch.no_grad():
+        channels.factor.copy_(torch.arange(8.0))
+    torch.testing.assert_close(channels(x), x * torch.arange(8.0))
+    assert Residual().build_gate(8)(x) is x
+    assert [layer_scale(layers) for layers in (12, 24, 36)] == [0.1, 1e-5, 1e-6]
+
+
+def test_without_a_norm_nothing_is_normed() -> None:
+    x = torch.randn(2, 3, 8)
+    assert Residual(norm="none").build(8)(x) is x

@@ -65,3 +65,22 @@ def test_the_last_norm_is_of_the_layers_kind() -> None:
     )
     assert type(layers.norm) is nn.RMSNorm
     assert layers(torch.randn(2, 3, 8)).shape == (2, 3, 6)
+
+
+@pytest.mark.parametrize("place", ["before", "after"])
+def test_segments_that_recall_equal_one_long_pass_where_windows_allow(place: str) -> None:
+    """A window of 3: each layer needs the last 2 inputs before a segment, and no more change anything."""
+    mixer = Attention(heads=2, mask=Causal(), positions="transformer_xl", memory="rolling(3)")
+    residual = Residual(place=place)
+    layers = Stack.of(2, lambda at: Block(8, mixer=mixer, feed=Plain(12), residual=residual)).double()
+    x = torch.randn(2, 10, 8, dtype=torch.float64)
+    whole, inputs = layers.recall(x)
+    torch.testing.assert_close(whole, layers(x))
+    assert [part.shape[1] for part in inputs] == [10, 10]
+    for kept in (2, 5):
+        outputs, before = [], ()
+        for segment in x.split(3, dim=1):
+            output, seen = layers.recall(segment, before)
+            outputs.append(output)
+            before = tuple(part[:, -kept:] for part in seen)
+        torch.testing.assert_close(torch.cat(outputs, 1), whole, rtol=0, atol=1e-12)

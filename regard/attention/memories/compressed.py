@@ -5,7 +5,7 @@ to the sums; reading costs the same at any length.
 """
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import Literal, Self
 
 import torch
 from torch import Tensor, nn
@@ -13,7 +13,9 @@ from torch import Tensor, nn
 from regard.attention.memory import Memory, MixedMemory, nothing_written
 from regard.attention.part import Sizes
 from regard.attention.reading import Reading
-from regard.base.errors import ShapeError, check_at_least
+from regard.base.errors import ShapeError, check_at_least, check_one_of
+
+SHARING = ("none", "heads", "pairs", "layers")
 
 
 @dataclass(frozen=True)
@@ -24,24 +26,31 @@ class Compressed(MixedMemory):
     """the number of learned combinations that are kept"""
     length: int = 1024
     """the longest text that can be compressed"""
+    sharing: Literal["none", "heads", "pairs", "layers"] = "heads"
+    """none: each head has its own E and F; heads: one E and one F for all heads of a layer (headwise); pairs: keys and
+    values share one as well, E = F (key-value); layers: so do all layers of an encoder (layerwise)"""
 
     def __post_init__(self) -> None:
         check_at_least("compressed", 1, slots=self.slots, length=self.length)
+        check_one_of("compressed", SHARING, sharing=self.sharing)
 
     def build(self, sizes: Sizes) -> "BlendWeights":
-        return BlendWeights(self.slots, self.length)
+        return BlendWeights(self, sizes.key_heads)
 
 
 class BlendWeights(nn.Module, MixedMemory):
-    """E and F, [slots, length]."""
+    """E and F, [slots, length], or [heads, slots, length] where each head has its own."""
 
-    def __init__(self, slots: int, length: int) -> None:
+    def __init__(self, design: Compressed, heads: int) -> None:
         super().__init__()
-        self.keys = nn.Parameter(torch.empty(slots, length).normal_(std=slots**-0.5))
-        self.values = nn.Parameter(torch.empty(slots, length).normal_(std=slots**-0.5))
+        self.across_layers = design.sharing == "layers"
+        shape = (design.slots, design.length) if design.sharing != "none" else (heads, design.slots, design.length)
+        self.keys = nn.Parameter(torch.empty(shape).normal_(std=design.slots**-0.5))
+        separate = design.sharing in ("none", "heads")
+        self.values = nn.Parameter(torch.empty(shape).normal_(std=design.slots**-0.5)) if separate else None
 
     def start(self, reading: Reading) -> Memory:
-        return _Compressed(self.keys, self.values)
+        return _Compressed(self.keys, self.keys if self.values is None else self.values)
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,13 +62,13 @@ class _Compressed(MixedMemory):
     value: Tensor | None = None
 
     def extend(self, key: Tensor, value: Tensor, keep: Tensor | None = None) -> Self:
-        stop, room = self.length + key.shape[2], self.key_weights.shape[1]
+        stop, room = self.length + key.shape[2], self.key_weights.shape[-1]
         if stop > room:
             raise ShapeError(f"compressed memory: {stop} pairs were written, but it was made for length={room}")
         if keep is not None:
             key, value = (side.masked_fill(~keep[:, None, :, None], 0.0) for side in (key, value))
-        keys = self.key_weights[:, self.length : stop] @ key
-        values = self.value_weights[:, self.length : stop] @ value
+        keys = self.key_weights[..., self.length : stop] @ key
+        values = self.value_weights[..., self.length : stop] @ value
         if self.key is not None and self.value is not None:
             keys, values = self.key + keys, self.value + values
         return replace(self, length=stop, key=keys, value=values)

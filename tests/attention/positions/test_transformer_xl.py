@@ -41,3 +41,19 @@ def test_the_scale_may_be_that_of_another_score() -> None:
 def test_queries_and_keys_have_one_width() -> None:
     with pytest.raises(ConfigError, match="transformer_xl: queries and keys must have one width, but have 4 and 5"):
         TransformerXL().build(replace(SIZES, key_width=5))
+
+
+@pytest.mark.parametrize(("queries", "keys", "first"), [(4, 4, 0), (3, 7, 4), (1, 5, 4), (5, 1, 0), (2, 3, -1)])
+def test_shifting_runs_of_positions_equals_picking_each(queries: int, keys: int, first: int) -> None:
+    built = TransformerXL(waves="halves").build(SIZES).double()
+    query, key = torch.randn(2, 2, queries, 4).double(), torch.randn(2, 2, keys, 4).double()
+    query_at, key_at = torch.arange(first, first + queries), torch.arange(keys)
+    picked = built(query, key, query_at.expand(2, -1), key_at)  # positions with a batch axis are picked one by one
+    torch.testing.assert_close(built(query, key, query_at, key_at), picked, rtol=0, atol=1e-12)
+
+
+def test_halves_are_turns_in_another_order() -> None:
+    turns, halves = TransformerXL().build(SIZES).double(), TransformerXL(waves="halves").build(SIZES).double()
+    halves.load_state_dict(turns.state_dict() | {"weight": turns.weight[:, [0, 2, 4, 1, 3, 5]]})
+    query, key, at = torch.randn(1, 2, 5, 4).double(), torch.randn(1, 2, 5, 4).double(), torch.arange(5)
+    torch.testing.assert_close(halves(query, key, at, at), turns(query, key, at, at))

@@ -2,8 +2,10 @@ import numpy as np
 import pytest
 import torch
 
+from regard.attention.part import Sizes
 from regard.attention.score import SCORES
 from regard.attention.scores.kernel import Kernel
+from regard.base.chance import drawing
 from regard.base.errors import ConfigError
 
 
@@ -68,3 +70,39 @@ def test_wrong_settings_are_named() -> None:
         Kernel(draws=0)
     with pytest.raises(ConfigError, match=r"kernel\.features: unknown 'exp'; choices are: elu, exponential, relu"):
         SCORES.make("kernel('exp')")
+
+
+def test_the_kernel_is_unbiased_and_orthogonal_directions_vary_less() -> None:
+    """10,000 draws of four directions: the mean is exp(q·k/√d) within its standard error (FAVOR+, theorem 2)."""
+    query, key = (
+        torch.randn(1, 1, 3, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(at)) for at in (5, 6)
+    )
+    exact = np.exp(np.einsum("bhid,bhjd->bhij", query.numpy(), key.numpy()) / np.sqrt(4))
+    spread = {}
+    for directions in ("orthogonal", "independent"):
+        score = Kernel("exponential", draws=40_000, directions=directions)  # 10,000 groups of four
+        products = (score.lift(query).unsqueeze(-2) * score.lift(key).unsqueeze(-3) * score.draws).unflatten(
+            -1, (-1, 4)
+        )
+        draws = products.mean(-1).numpy()
+        error = draws.std(-1) / np.sqrt(draws.shape[-1])
+        assert (np.abs(draws.mean(-1) - exact) < 4 * error).all()
+        spread[directions] = draws.var(-1)
+    assert (spread["orthogonal"] < spread["independent"]).mean() > 0.8
+    assert spread["orthogonal"].sum() < spread["independent"].sum()
+
+
+def test_directions_are_redrawn_in_training_alone() -> None:
+    query, key = vectors()
+    sizes = Sizes(width=10, heads=2, key_heads=2, query_width=5, key_width=5, value_width=5)
+    fixed, redrawn = Kernel("exponential", 16).build(sizes), Kernel("exponential", 16, redraw="step").build(sizes)
+    assert torch.equal(redrawn.eval()(query, key), fixed(query, key))
+    redrawn.train()
+    with drawing(1):
+        first, second = redrawn(query, key), redrawn(query, key)
+    with drawing(1):
+        left, right, scale = redrawn.factors(query, key)
+        torch.testing.assert_close(left @ right.mT * scale, first)
+    assert not torch.allclose(first, second)
+    with pytest.raises(ConfigError, match="kernel: redraw='step' is for random features, but those of elu are fixed"):
+        Kernel(redraw="step")
