@@ -79,7 +79,11 @@ EXAMPLES: dict[str, Any] = {
     "kernel.seed": 1,
 }
 """example values that do not follow from a setting's type and default, by path or by catalog"""
-_BESIDES = {"learned.join": {"width": 64}, "sinusoidal.join": {"width": 64}}
+_BESIDES: dict[str, dict[str, Any]] = {
+    "kernel.redraw": {"features": "exponential"},
+    "learned.join": {"width": 64},
+    "sinusoidal.join": {"width": 64},
+}
 """what else a part's setting needs"""
 
 

@@ -29,9 +29,13 @@ class StreamSettings:
     """the number of parallel streams that the text is cut into: the rows of a batch"""
     length: int = 128
     """tokens in each row of a batch"""
+    context: int = 0
+    """tokens before each row that a model with a memory of earlier segments (transformer_xl, xlnet) recalls, without
+    learning from them. They are read anew at each step, so that a resumed run recalls the same; 0: none"""
 
     def __post_init__(self) -> None:
         check_at_least("streams", 1, rows=self.rows, length=self.length)
+        check_at_least("streams", 0, context=self.context)
 
 
 @dataclass(frozen=True)
@@ -41,11 +45,14 @@ class TextWindow:
     input: Int64[Tensor, "batch length"]
     target: Int64[Tensor, "batch length"]
     count: int
+    before: Int64[Tensor, "batch context"] | None = None
+    """the tokens before `input`, if any are recalled"""
 
     def to(self, device: torch.device | str) -> "TextWindow":
         """The same window on another device."""
         moved = self.input.to(device, non_blocking=True), self.target.to(device, non_blocking=True)
-        return TextWindow(*moved, self.count)
+        before = None if self.before is None else self.before.to(device, non_blocking=True)
+        return TextWindow(*moved, self.count, before)
 
     @property
     def size(self) -> int:
@@ -58,8 +65,8 @@ class TextWindow:
         return [self._share(rows) for rows in even_rows(filled, count) if filled[rows].any()]
 
     def _share(self, rows: Int64[Tensor, "rows"]) -> "TextWindow":
-        target = self.target[rows]
-        return TextWindow(self.input[rows], target, int((target != PAD).sum()))
+        target, before = self.target[rows], None if self.before is None else self.before[rows]
+        return TextWindow(self.input[rows], target, int((target != PAD).sum()), before)
 
 
 @runtime_checkable
@@ -91,16 +98,21 @@ class Streams:
             raise IndexError(f"window {position.index} of {len(self)}")
         first = position.index * self.settings.length
         last = min(first + self.settings.length, self._columns)
-        both = np.full((self.settings.rows, last - first + 1), PAD, dtype=np.int64)
+        context = min(self.settings.context, first)  # a row recalls nothing of the row above it
+        begin = first - context
+        both = np.full((self.settings.rows, last - begin + 1), PAD, dtype=np.int64)
         for row in range(self.settings.rows):
-            start = row * self._columns + first
-            piece = self._text[max(start - 1, 0) : start + last - first]
+            start = row * self._columns + begin
+            piece = self._text[max(start - 1, 0) : start + last - begin]
             both[row, (start == 0) : (start == 0) + len(piece)] = piece
-        if first == 0:
+        if begin == 0:
             both[0, 0] = EOS
-        inputs, targets = torch.from_numpy(both[:, :-1].copy()), torch.from_numpy(both[:, 1:].copy())
+        before, inputs, targets = (
+            torch.from_numpy(both[:, part].copy())
+            for part in (slice(context), slice(context, -1), slice(context + 1, None))
+        )
         inputs[targets == PAD] = PAD
-        return TextWindow(inputs, targets, int((targets != PAD).sum()))
+        return TextWindow(inputs, targets, int((targets != PAD).sum()), before if context else None)
 
     def epoch(self) -> tuple[int, int]:
         """How many windows an epoch has, and how many tokens."""

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
 from regard.base.errors import UsageError
 from regard.data.subwords.tokenizer import EOS, Subwords
@@ -14,7 +15,7 @@ from regard.decoding.scoring import log_probabilities
 from regard.decoding.search import search
 from regard.decoding.strategies.sample import Sample
 from regard.decoding.strategy import Strategy, strategy_for
-from regard.models.writer import Writer
+from regard.models.writer import Recalling, Writer
 
 
 @dataclass(frozen=True)
@@ -76,12 +77,15 @@ class Generator:
         """The log-probability of each token of a running text, and of the end of each of its lines.
 
         The text is read in windows that overlap by half: all but the first tokens have at least half a window of
-        context. A window is no longer than the learned positions.
+        context. A window is no longer than the learned positions. A model that recalls earlier segments reads each
+        token once.
         """
         window = min(window, most_positions(self.models) or window)
         stream = [EOS]
         for ids in self.subwords.encode_batch(lines):
             stream += [*ids, EOS]
+        if len(self.models) == 1 and isinstance(self.models[0], Recalling):
+            return self._score_segments(self.models[0], stream, window)
         scores: list[float] = []
         while len(scores) < len(stream) - 1:
             start = max(0, len(scores) - window // 2)
@@ -90,6 +94,18 @@ class Generator:
                 logits = [model(None, None, piece[:, :-1]).float() for model in self.models]
             found = log_mean([log_probabilities(one, piece[:, 1:]) for one in logits])
             scores += found[0, len(scores) - start :].tolist()
+        return scores
+
+    def _score_segments(self, model: Recalling, stream: list[int], length: int) -> list[float]:
+        """The log-probability of each token of a text, read segment by segment, each recalling what is before it."""
+        scores: list[float] = []
+        memories: tuple[Tensor, ...] = ()
+        for start in range(0, len(stream) - 1, length):
+            piece = torch.tensor([stream[start : start + length + 1]], device=self._device)
+            with evaluating(self.models):
+                hidden, memories = model.segment(piece[:, :-1], memories)
+                found = log_probabilities(model.output(hidden).float(), piece[:, 1:])
+            scores += found[0].tolist()
         return scores
 
     def _generation(self, one: Hypothesis, given: int) -> Generation:

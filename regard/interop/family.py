@@ -6,7 +6,7 @@ written as it was. What a folder sets and we do not have is refused by name, nev
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -57,13 +57,17 @@ class Entry:
     """so many rows at the beginning are not used there"""
     split: tuple[int, ...] | None = None
     """the rows of each of the tensors, if they differ"""
+    reads: Callable[[Tensor], Tensor] = lambda there: there
+    """what makes our part of one of their tensors, where its axes differ"""
+    writes: Callable[[Tensor], Tensor] = lambda here: here
+    """the other way round"""
 
     def read(self, tensors: Mapping[str, Tensor], order: Sequence[int | None], where: str) -> Tensor:
         """Our tensor, from theirs."""
         for name in self.theirs:
             if name not in tensors:
                 raise RegardError(f"{where}: has no tensor '{name}', which the model needs")
-        parts = [tensors[name].float() for name in self.theirs]
+        parts = [self.reads(tensors[name].float()) for name in self.theirs]
         whole = torch.cat([part.T if self.turned else part for part in parts])[self.skipped :]
         if not self.vocabulary:
             return whole.contiguous()
@@ -83,7 +87,8 @@ class Entry:
             whole = torch.cat([whole.new_zeros(self.skipped, *whole.shape[1:]), whole])
         parts = whole.split(list(self.split)) if self.split is not None else whole.chunk(len(self.theirs))
         return {
-            name: (part.T if self.turned else part).contiguous() for name, part in zip(self.theirs, parts, strict=True)
+            name: self.writes(part.T if self.turned else part).contiguous()
+            for name, part in zip(self.theirs, parts, strict=True)
         }
 
 

@@ -23,7 +23,7 @@ from regard.models.model import MODELS, Design
 from regard.runs.artifact import Artifact, save_artifact
 from regard.runs.snapshot import open_artifact
 
-_OURS = {"bert": "bert", "gpt": "gpt2"}
+_OURS = {"bert": "bert", "gpt": "gpt2", "xlnet": "xlnet"}
 """the family that a model of ours is written as, if it was not imported"""
 
 

@@ -99,7 +99,7 @@ class Block(nn.Module):
         *,
         keep: Bool[Tensor, "..."] | Mask | None = None,
         at: Int[Tensor, "*positions length"] | None = None,
-        inputs_at: Int[Tensor, "*positions seen"] | None = None,
+        inputs_at: Int[Tensor, "*input_positions seen"] | None = None,
     ) -> Float[Tensor, "batch length output_width"]:
         """The layer over x, whose self-attention reads `inputs` of the layer: those of an earlier segment, and x.
 

@@ -77,8 +77,9 @@ class Layered(Design):
     `norm = "before"` or `"after"`, which is read as this"""
     norm_epsilon: float | None = None
     """what a norm adds to the variance; by default 1e-5 for LayerNorm and 1e-6 for RMSNorm"""
-    linear_bias: Literal["all", "projections", "none"] = "all"
-    """which linear layers have a bias: all, those to queries, keys and values alone (Qwen2), or none (LLaMA, T5)"""
+    linear_bias: Literal["all", "projections", "feed", "none"] = "all"
+    """which linear layers have a bias: all, those to queries, keys and values alone (Qwen2), those of the feed-forward
+    layer alone (Transformer-XL, XLNet), or none (LLaMA, T5)"""
     residual_scale: float | Literal["deepnorm"] = 1.0
     """the factor of the residual stream before a branch is added; deepnorm computes it from the number of layers"""
     residual_gate: BranchGating = "none"
@@ -119,7 +120,7 @@ class Layered(Design):
             score=self.score,
             normalizer=self.normalizer,
             dropout=self.attention_dropout,
-            bias=self.linear_bias != "none",
+            bias=self.linear_bias in ("all", "projections"),
             output_bias=self.linear_bias == "all",
             **changes,
         )
@@ -142,7 +143,7 @@ class Layered(Design):
             hidden=self.feedforward,
             activation=self.activation,
             dropout=self.feedforward_dropout,
-            bias=self.linear_bias == "all",
+            bias=self.linear_bias in ("all", "feed"),
         )
 
         def block(at: int) -> Block:

@@ -1,6 +1,7 @@
 """Models that write tokens: all hidden states at once for training, one step at a time for decoding."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Self, TypeVar
 
@@ -110,6 +111,30 @@ class Writer(Model):
     @abstractmethod
     def step(self, token: Int[Tensor, "rows"], state: State) -> tuple[Float[Tensor, "rows vocabulary"], State]:
         """Read one token per row; returns the logits of the next token and the new state."""
+
+
+class Recalling(Writer):
+    """A writer that recalls the segment of text before the one that it reads (segment recurrence)."""
+
+    @abstractmethod
+    def hidden(
+        self,
+        source: Int[Tensor, "batch source"] | None,
+        source_lengths: Int[Tensor, "batch"] | None,
+        target: Int[Tensor, "batch target"],
+        before: Int[Tensor, "batch context"] | None = None,
+    ) -> Float[Tensor, "batch target width"]:
+        """The hidden states; with the text `before` the target, which is only recalled and not learned from."""
+
+    @abstractmethod
+    def segment(
+        self, tokens: Int[Tensor, "batch length"], memories: Sequence[Float[Tensor, "batch earlier width"]] = ()
+    ) -> tuple[Float[Tensor, "batch length width"], tuple[Float[Tensor, "batch kept width"], ...]]:
+        """The hidden states of a segment after others, and the memories for the next: each layer's last inputs."""
+
+    @abstractmethod
+    def remember_more(self, size: int) -> None:
+        """Let each position see the last `size` positions, such as more than in training."""
 
 
 class Transducer(Writer, Encoder):

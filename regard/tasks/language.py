@@ -18,7 +18,7 @@ from regard.decoding.opening import strategy_of, vocabulary_of
 from regard.decoding.strategy import STRATEGIES, Strategy
 from regard.metrics.quality import QualityScore
 from regard.models.model import Design
-from regard.models.writer import Writer
+from regard.models.writer import Recalling, Writer
 from regard.runs.artifact import Artifact
 from regard.tasks.advice import advise_text
 from regard.tasks.task import Advice, Evaluation, Say, Task, Wishes
@@ -146,4 +146,11 @@ class Language(Task):
 def _next_tokens(cross_entropy: CrossEntropy, model: Writer, item: TextWindow) -> Loss:
     """The loss of each token, given the true tokens before it; a short text leaves whole rows of a window empty."""
     filled = item.target[:, 0] != PAD
-    return token_loss(cross_entropy, model, lambda: model.hidden(None, None, item.input[filled]), item.target[filled])
+    recalled: dict[str, Any] = {} if item.before is None else {"before": item.before[filled]}
+    if recalled and not isinstance(model, Recalling):
+        raise ConfigError(
+            f"streams.context: a {type(model).__name__} has no memory of earlier segments; "
+            "use model.name = 'transformer_xl', or context = 0"
+        )
+    hidden = partial(model.hidden, None, None, item.input[filled], **recalled)
+    return token_loss(cross_entropy, model, hidden, item.target[filled])

@@ -60,3 +60,25 @@ def test_faults_are_named() -> None:
         Streams(np.array([5]), StreamSettings()).at(BatchPosition(index=1))
     with pytest.raises(ConfigError, match="rows must be at least 1"):
         from_dict({"rows": 0}, StreamSettings, "streams")
+
+
+@given(text=texts, size=sizes, context=st.integers(0, 30))
+def test_the_text_before_a_window_is_that_of_the_windows_before_it(
+    text: np.ndarray, size: tuple[int, int], context: int
+) -> None:
+    plain, recalling = (
+        Streams(text, StreamSettings(rows=size[0], length=size[1], context=wanted)) for wanted in (0, context)
+    )
+    read = np.zeros((size[0], 0), dtype=np.int64)
+    for index in range(len(plain)):
+        expected, window = (streams.at(BatchPosition(index=index)) for streams in (plain, recalling))
+        assert window.input.equal(expected.input)
+        assert window.target.equal(expected.target)
+        kept = min(context, read.shape[1])
+        if kept:
+            assert window.before is not None
+            filled = (window.target[:, 0] != PAD).numpy()
+            assert np.array_equal(window.before.numpy()[filled], read[filled, read.shape[1] - kept :])
+        else:
+            assert window.before is None
+        read = np.concatenate([read, expected.input.numpy()], axis=1)

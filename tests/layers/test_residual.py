@@ -109,3 +109,13 @@ def test_a_gate_is_one_number_or_one_for_each_channel() -> None:
 def test_without_a_norm_nothing_is_normed() -> None:
     x = torch.randn(2, 3, 8)
     assert Residual(norm="none").build(8)(x) is x
+
+
+@pytest.mark.parametrize("layers", [6, 50, 200])
+def test_deepnorm_equals_torchscale(layers: int) -> None:
+    """By torchscale 0.3.0's formulas; its β of an encoder beside a decoder is 1.15 / …, where the paper has 0.87 / …"""
+    assert deepnorm(layers) == pytest.approx(((2.0 * layers) ** 0.25, 1 / (8.0 * layers) ** 0.25))
+    encoder, decoder = deepnorm_pair(layers, layers)
+    assert encoder.scale == pytest.approx((layers**4 * layers) ** 0.0625 * 0.81)
+    assert encoder.gain == pytest.approx(0.87 / (layers**4 * layers) ** 0.0625)
+    assert decoder == pytest.approx(((3.0 * layers) ** 0.25, 1 / (12.0 * layers) ** 0.25))

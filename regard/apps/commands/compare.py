@@ -1,4 +1,4 @@
-"""regard compare: evaluate several models on one test set, side by side."""
+"""regard compare: evaluate several models on one test set, or train several settings on one budget, side by side."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -35,12 +35,36 @@ app = typer.Typer(add_completion=False)
         "regard compare runs/with-attention runs/without --test test.en test.de",
         "regard compare runs/* --test test.tsv --out lengths.svg",
         "regard compare runs/old runs/new --test test.en test.de --json",
+        "regard compare window.toml performer.toml full.toml --steps 500 --out cost.svg",
+        "regard compare run.toml --vary 'model.mask=window(64),none' --tokens 1000000 --seeds 5",
     ),
 )
 def compare(
-    models: Annotated[list[Path], typer.Argument(help="Model files, run folders or snapshots.")],
-    test: Annotated[list[Path], typer.Option("--test", help="Source and target, or one file of pairs.")],
-    out: Annotated[Path | None, typer.Option(help="Draw BLEU by source length to this file.")] = None,
+    models: Annotated[
+        list[Path], typer.Argument(help="Model files, run folders or snapshots; or run files (.toml) to be trained.")
+    ],
+    test: Annotated[
+        list[Path] | None, typer.Option("--test", help="Source and target, or one file of pairs; not for run files.")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Draw BLEU by source length, or quality by cost, to this file.")
+    ] = None,
+    vary: Annotated[
+        list[str] | None,
+        typer.Option(help="Run files: a setting and its values, such as model.mask=window(64),none; may be repeated."),
+    ] = None,
+    seeds: Annotated[int, typer.Option(min=1, help="Run files: train each with so many seeds.")] = 3,
+    steps: Annotated[int | None, typer.Option(min=1, help="Run files: the budget in training steps.")] = None,
+    tokens: Annotated[
+        int | None, typer.Option(min=1, help="Run files: the budget in tokens, or what else the task counts.")
+    ] = None,
+    seconds: Annotated[
+        float | None, typer.Option(min=0.001, help="Run files: the budget in seconds of processor time.")
+    ] = None,
+    metric: Annotated[
+        str | None, typer.Option(help="Run files: the validation metric to compare; by default training.metric.")
+    ] = None,
+    runs: Annotated[Path, typer.Option(help="Run files: the folder of the trained runs.")] = Path("runs/compare"),
     groups: Annotated[int, typer.Option(min=1, help="Number of source length groups.")] = 6,
     samples: Annotated[
         int, typer.Option(min=0, help="Bootstrap resamplings of the significance test; 0: no test.")
@@ -58,12 +82,25 @@ def compare(
 ) -> None:
     """Evaluate each model on a test set and print its score; for translations also by source length.
 
+    Given run files, train each on the same data with the same seeds and budget, and print what each reaches and costs,
+    with one sentence about which to take.
+
     Each model after the first is also given as a percentage of the first model's score. Translations are then compared
     with those of the first by a paired bootstrap test: a p-value below 0.05 means that the difference is unlikely to
     come from the choice of sentences.
     """
     use_threads(threads)
     from regard.base.errors import UsageError
+
+    if any(model.suffix == ".toml" for model in models):
+        if test or not all(model.suffix == ".toml" for model in models):
+            raise UsageError("compare: run files (.toml) are trained and compared by their dev set; give them alone")
+        from regard.apps.settings_trial import try_settings
+
+        try_settings(models, vary or [], (steps, tokens, seconds), seeds, metric, runs, out, as_json)
+        return
+    if not test:
+        raise UsageError("compare: --test is missing: the files to evaluate the models on")
     from regard.loading import load_task
     from regard.tasks.task import Evaluation
 

@@ -1,0 +1,113 @@
+"""How deep can it be? Loss curves of narrow language models of 12 to 200 layers, by how their residuals are joined.
+
+python benchmarks/deep.py TEXT [--json FILE] [--picture FILE] [--steps N] [--layers 12,50,100,200]
+
+Characters of a text, no warm-up, one learning rate for all: what post-norm needs a warm-up for, DeepNorm does without.
+Wang et al., DeepNet, 2022, https://arxiv.org/abs/2203.00555
+"""
+
+import argparse
+import math
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.nn.functional as F
+from measure import machine, print_table, write_json
+
+from regard.models.gpt import Gpt
+
+WAYS: dict[str, dict[str, Any]] = {
+    "DeepNorm": {"norm_place": "after", "residual_scale": "deepnorm"},
+    "post-norm": {"norm_place": "after"},
+    "pre-norm": {"norm_place": "before"},
+    "gate (ReZero)": {"norm": "none", "residual_gate": "scalar"},
+}
+LENGTH, ROWS, WIDTH = 32, 16, 32
+
+
+def curve(text: torch.Tensor, layers: int, settings: dict[str, Any], steps: int, rate: float) -> list[float]:
+    """The loss of each step; it ends where training diverges."""
+    torch.manual_seed(1)
+    design = Gpt(layers=layers, width=WIDTH, heads=2, positions=f"learned({LENGTH})", dropout=0.0, **settings)
+    model = design.build({"text": int(text.max()) + 1}).train()
+    optimizer = torch.optim.Adam(model.parameters(), lr=rate, betas=(0.9, 0.98))
+    draw, losses = torch.Generator().manual_seed(2), []
+    for _ in range(steps):
+        starts = torch.randint(len(text) - LENGTH - 1, (ROWS, 1), generator=draw)
+        rows = text[starts + torch.arange(LENGTH + 1)]
+        loss = F.cross_entropy(model(None, None, rows[:, :-1]).flatten(0, 1), rows[:, 1:].flatten())
+        losses.append(loss.item())
+        if not math.isfinite(losses[-1]):
+            break
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+    return losses
+
+
+def main() -> None:
+    """Print, draw and keep the curves."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("text", type=Path)
+    parser.add_argument("--json", help="also write the table to this file")
+    parser.add_argument("--picture", type=Path, help="draw the curves to this file")
+    parser.add_argument("--steps", type=int, default=300)
+    parser.add_argument("--rate", type=float, default=2e-3)
+    parser.add_argument("--layers", default="12,50,100,200")
+    parser.add_argument("--ways", default=",".join(WAYS))
+    given = parser.parse_args()
+    print(machine())
+    content = given.text.read_text(encoding="utf-8")[:200_000]
+    letters = {letter: at for at, letter in enumerate(sorted(set(content)), start=4)}
+    text = torch.tensor([letters[letter] for letter in content])
+    depths = [int(one) for one in given.layers.split(",")]
+    found: dict[str, dict[int, list[float]]] = {}
+    for way in given.ways.split(","):
+        for layers in depths:
+            began = time.process_time()
+            losses = curve(text, layers, WAYS[way], given.steps, given.rate)
+            found.setdefault(way, {})[layers] = losses
+            print(f"{way}, {layers} layers: {ending(losses):.3f} in {time.process_time() - began:.0f} s", flush=True)
+    rows = [
+        {"residuals": way} | {f"{layers} layers": f"{ending(own[layers]):.3f}" for layers in depths}
+        for way, own in found.items()
+    ]
+    title = f"Loss after {given.steps} steps (mean of the last tenth)"
+    print_table(title, rows)
+    write_json(given.json, {title: rows})
+    if given.picture:
+        draw(found, given.picture)
+
+
+def ending(losses: list[float]) -> float:
+    """The mean of the last tenth."""
+    last = losses[-max(1, len(losses) // 10) :]
+    return sum(last) / len(last)
+
+
+def draw(found: dict[str, dict[int, list[float]]], out: Path) -> None:
+    """A panel for each way."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(3.1 * len(found), 3.4), layout="constrained")
+    panels = figure.subplots(1, len(found), sharey=True, squeeze=False)[0]
+    shades = ("#9ecae1", "#6baed6", "#2171b5", "#08306b")
+    for axes, (way, own) in zip(panels, found.items(), strict=True):
+        for shade, (layers, losses) in zip(shades, own.items(), strict=False):
+            width = max(1, len(losses) // 20)
+            smooth = [
+                sum(losses[max(0, at - width) : at + 1]) / (at + 1 - max(0, at - width)) for at in range(len(losses))
+            ]
+            axes.plot(smooth, color=shade, label=f"{layers} layers", lw=1.4)
+        axes.set(title=way, xlabel="steps")
+        axes.grid(alpha=0.3)
+    panels[0].set_ylabel("loss (nats a character)")
+    panels[0].legend(fontsize=8)
+    figure.savefig(out, dpi=110)
+
+
+if __name__ == "__main__":
+    main()
