@@ -1,6 +1,6 @@
 """Attention over long sequences: time and memory of each way by length, and beside other implementations.
 
-python benchmarks/long.py [--json FILE] [--picture FILE] [--longest N] [--rounds N] [--without-peers]
+python benchmarks/long.py [--json FILE] [--picture FILE] [--longest N] [--longest-exact N] [--rounds N]
 
 Time is processor time of one thread, forward and backward, so that a busy machine changes it little. Peak memory is
 what a call adds to the process. Peers run in environments of their own, in turns with ours.
@@ -47,19 +47,26 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", help="also write the tables to this file")
     parser.add_argument("--picture", type=Path, help="draw time and memory by length to this file")
-    parser.add_argument("--longest", type=int, default=LENGTHS[-1])
+    parser.add_argument("--longest", type=int, default=LENGTHS[-1], help="the longest sequence; 0: peers alone")
+    parser.add_argument("--longest-exact", type=int, default=LENGTHS[-1], help="the same for exact ways")
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--without-peers", action="store_true")
     parser.add_argument("--work", type=Path, default=WORK, help="where environments and logs are kept")
     given = parser.parse_args()
     lengths = [length for length in LENGTHS if length <= given.longest]
     print(machine())
-    found = measured(lengths, given.rounds, given.work)
-    tables = {
-        "Seconds, forward and backward (batch 1, 2 heads of width 64)": by_length(found, lengths, "seconds", "{:.3f}"),
-        "MiB that a call adds": by_length(found, lengths, "mb", "{:.0f}"),
-        "How it grows": growth(found, lengths),
-    }
+    found = measured(lengths, given.rounds, given.work, given.longest_exact) if lengths else {}
+    tables = (
+        {}
+        if not lengths
+        else {
+            "Seconds, forward and backward (batch 1, 2 heads of width 64)": by_length(
+                found, lengths, "seconds", "{:.3f}"
+            ),
+            "MiB that a call adds": by_length(found, lengths, "mb", "{:.0f}"),
+            "How it grows": growth(found, lengths),
+        }
+    )
     if not given.without_peers:
         tables["Beside others, a layer of width 128, 2 heads, 4,096 tokens"] = beside(given.rounds, given.work)
     for title, rows in tables.items():
@@ -72,13 +79,14 @@ def main() -> None:
 Found = dict[str, dict[int, dict[str, float]]]
 
 
-def measured(lengths: list[int], count: int, work: Path) -> Found:
+def measured(lengths: list[int], count: int, work: Path, exact: int) -> Found:
     """Seconds and MiB of each way at each length; the ways take turns."""
     contestant = Contestant("long", python_of("ours", work), "long_ours.py", work=work)
     found: Found = {way: {} for way in WAYS}
     for length in lengths:
         turns = count if length < 16384 else max(1, count // 3)
-        able = [way for way in WAYS if length <= MOST.get(way, length)]
+        most = {way: exact if kind == "exact" else length for way, kind in WAYS.items()} | MOST
+        able = [way for way in WAYS if length <= most[way]]
         taken: dict[str, list[dict[str, float]]] = {way: [] for way in able}
         for turn in range(turns + 1):
             for way in able:
@@ -104,7 +112,7 @@ def growth(found: Found, lengths: list[int]) -> list[dict[str, str]]:
     """The slope on log-log axes from 4,096 tokens on, and how much faster than the fused exact kernel at 16,384."""
     rows = []
     for way, own in found.items():
-        many = [length for length in lengths if length >= 4096 and length in own]
+        many = [length for length in lengths if length >= 4096 and length in own] or [max(own)]
         at = 16384 if 16384 in own else many[-1]
         faster = found["fused"][at]["seconds"] / own[at]["seconds"]
         slopes = {key: slope(many, [own[length][key] for length in many]) for key in ("seconds", "mb")}

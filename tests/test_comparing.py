@@ -11,7 +11,7 @@ from regard.comparing import Budget, Comparison, as_dict, compare_settings, tria
 
 TABLES: dict[str, Any] = {
     "task": "solve",
-    "puzzle": {"name": "copying", "length": 6, "count": 1, "letters": 2},
+    "puzzle": {"name": "copy_back", "length": 6, "count": 1, "letters": 2},
     "examples": {"rows": 4, "dev": 8},
     "model": {"name": "bert", "layers": 1, "width": 8, "heads": 2, "positions": "learned(8)"},
     "training": {"metric": "accuracy"},
@@ -73,7 +73,7 @@ def test_a_budget_of_seconds_is_so_many_steps(file: Path, tmp_path: Path) -> Non
 
 
 def test_other_data_is_refused(file: Path, tmp_path: Path) -> None:
-    other = TABLES | {"puzzle": {"name": "copying", "length": 8, "count": 1}}
+    other = TABLES | {"puzzle": {"name": "copy_back", "length": 8, "count": 1}}
     (tmp_path / "other.toml").write_text(tomli_w.dumps(other), encoding="utf-8")
     with pytest.raises(UsageError, match=r"other has another \[puzzle\] than full"):
         trials_of([file, tmp_path / "other.toml"])

@@ -2,7 +2,7 @@ import torch
 
 from regard.data.plan import BatchPosition
 from regard.data.puzzle_rows import PUZZLES, UNASKED, PuzzleBatches
-from regard.data.puzzles.copying import Copying
+from regard.data.puzzles.copy_back import CopyBack
 from regard.data.puzzles.listops import Listops
 from regard.data.puzzles.recall import Recall
 
@@ -24,7 +24,7 @@ def test_shorter_examples_are_padded_and_answers_counted() -> None:
         assert item.tokens[row, :length].all()
         assert not item.tokens[row, length:].any()
     assert item.count == 16
-    copied = Copying(length=20, count=3).batch(4, 1)
+    copied = CopyBack(length=20, count=3).batch(4, 1)
     assert copied.count == 12
     assert copied.size == 80
     shares = copied.shares(2)

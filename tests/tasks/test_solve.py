@@ -15,7 +15,7 @@ from tests.laws.learners import KilledError, Killing
 
 TABLES: dict[str, Any] = {
     "task": "solve",
-    "puzzle": {"name": "copying", "length": 8, "count": 2, "letters": 3},
+    "puzzle": {"name": "copy_back", "length": 8, "count": 2, "letters": 3},
     "examples": {"rows": 16, "dev": 80},
     "model": {
         "name": "bert", "layers": 1, "width": 16, "heads": 2, "norm_place": "before", "dropout": 0.0,
@@ -34,11 +34,11 @@ def train(home: Path, name: str, progress: Progress, **changes: Any) -> bytes:
 
 
 def test_it_learns_resumes_and_is_tried_on_other_puzzles(tmp_path: Path) -> None:
-    undisturbed = train(tmp_path, "copying", Progress())
+    undisturbed = train(tmp_path, "copy_back", Progress())
     with pytest.raises(KilledError):
         train(tmp_path, "killed", Killing(45))
     assert train(tmp_path, "killed", Progress()) == undisturbed
-    solver = regard.load(tmp_path / "copying", expect=Solver)
+    solver = regard.load(tmp_path / "copy_back", expect=Solver)
     assert solver.accuracy(100) > 0.5  # one in three by chance
     assert 0 <= solver.accuracy(100, length=10) <= 1
     with pytest.raises(ConfigError, match="puzzle: the model was trained for other symbols or answers"):

@@ -16,7 +16,7 @@ from regard.data.puzzle_rows import UNASKED, AnswerKind, Puzzle
 
 
 @dataclass(frozen=True, kw_only=True)
-class Copying(Puzzle):
+class CopyBack(Puzzle):
     """Write the first symbols again at the end."""
 
     length: int = 64
@@ -28,10 +28,10 @@ class Copying(Puzzle):
     answer: ClassVar[AnswerKind] = "symbols"
 
     def __post_init__(self) -> None:
-        check_at_least("copying", 1, count=self.count, letters=self.letters)
+        check_at_least("copy_back", 1, count=self.count, letters=self.letters)
         if 2 * self.count > self.length:
             raise ConfigError(
-                f"copying: {self.count} symbols and their copies need a length of {2 * self.count}, not {self.length}"
+                f"copy_back: {self.count} symbols and their copies need a length of {2 * self.count}, not {self.length}"
             )
 
     @property
