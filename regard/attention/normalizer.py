@@ -18,6 +18,8 @@ class Normalizer(Part):
     """weights are proportional to exp(logit), as torch's fused kernels compute them"""
     proportional: bool = False
     """weights are proportional to the logits themselves, as linear attention needs"""
+    signed: bool = False
+    """whether weights may be negative, as the logits are"""
     picks_one: bool = False
     """one key gets all the weight"""
     nothing: float = float("-inf")

@@ -13,7 +13,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from regard.metrics.quality import QualityScore
+
 Confusion = NDArray[np.int64]
+_SHOWN = {
+    "accuracy": ("accuracy", 100, 2, " %"),
+    "macro_f1": ("macro F1", 100, 2, " %"),
+    "matthews": ("Matthews correlation", 1, 4, ""),
+    "calibration": ("calibration error", 1, 4, ""),
+}
 
 
 def confusion(true: Sequence[int], predicted: Sequence[int], classes: int) -> Confusion:
@@ -72,3 +80,13 @@ def class_metrics(true: NDArray[Any], probabilities: NDArray[Any]) -> dict[str, 
         "macro_f1": float(scores.mean()),
         "calibration": calibration_error(sure.ravel().tolist(), (chosen == wanted).ravel().tolist()),
     }
+
+
+def class_scores(true: NDArray[Any], probabilities: NDArray[Any]) -> list[QualityScore]:
+    """The metrics as `regard evaluate` shows them, accuracy first."""
+    scores = class_metrics(true, probabilities)
+    return [
+        QualityScore(shown, factor * scores[name], digits=digits, after=after)
+        for name, (shown, factor, digits, after) in _SHOWN.items()
+        if name in scores
+    ]

@@ -32,7 +32,7 @@ from regard.data.plan import BatchPlan, BatchSettings
 from regard.data.subwords.tokenizer import Subwords
 from regard.decoding.classifier import Classifier
 from regard.decoding.strategy import Strategy
-from regard.metrics.classification import class_metrics
+from regard.metrics.classification import class_metrics, class_scores
 from regard.metrics.quality import QualityScore
 from regard.models.headed import Headed
 from regard.models.model import Design
@@ -42,12 +42,6 @@ from regard.tasks.texts import SubwordChoice, one_model, refuse_other
 from regard.training.loss import Loss
 from regard.training.validation import mean_losses
 
-_SHOWN = {
-    "accuracy": ("accuracy", 100, 2, " %"),
-    "macro_f1": ("macro F1", 100, 2, " %"),
-    "matthews": ("Matthews correlation", 1, 4, ""),
-    "calibration": ("calibration error", 1, 4, ""),
-}
 ClassWeights = Literal["even", "balanced"]
 
 
@@ -205,12 +199,7 @@ class Classify(Task):
             write_text(how.out, "".join(f"{','.join(one.labels)}\n" for one in found))
         true = label_tensor(numbers, len(opened.classes), opened.labels)
         chances = torch.tensor([[one.probabilities[label] for label in opened.classes] for one in found])
-        scores = class_metrics(true.numpy(), chances.numpy())
-        return [
-            QualityScore(shown, factor * scores[name], digits=digits, after=after)
-            for name, (shown, factor, digits, after) in _SHOWN.items()
-            if name in scores
-        ]
+        return class_scores(true.numpy(), chances.numpy())
 
     def _rows(
         self, examples: Sequence[LabeledExample], classes: Sequence[str], subwords: Subwords, where: str

@@ -34,6 +34,7 @@ TASKS = Catalog(
     "regard.tasks",
     besides=(
         "advice",
+        "image_advice",
         "node_advice",
         "point_advice",
         "run",

@@ -30,8 +30,20 @@ SMALL: Mapping[str, int] = {
     "encoder_layers": 2,
     "decoder_layers": 2,
     "heads": 2,
+    "patch": 10,
+    "tile": 2,
+    "hidden": 16,
+    "decoder_width": 8,
+    "decoder_heads": 2,
 }
 """what a setting of this name is, wherever a design has a number there"""
+SMALL_STAGES: Mapping[str, tuple[int, ...]] = {
+    "stage_layers": (2, 1),
+    "stage_heads": (2, 4),
+    "stage_widths": (4, 4, 8, 8),
+    "stage_strides": (2, 2, 1, 1),
+}
+"""the same for models in stages"""
 
 _FED: dict[str, dict[str, Any]] = {
     f"{query}, {context}, {feeding}": {"width": 12, "query": query, "context": context, "feeding": feeding}
@@ -63,6 +75,15 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
         "one segment": {"segments": 1},
         "no segments, before": {"segments": None, "norm_place": "before"},
         "low rank": {"memory": "compressed(4)"},
+    },
+    "cnn": {
+        "coordinates": {"coordinates": "added", "pooling": "flat"},
+        **{kind: {"non_local": (1, 2), "kind": kind} for kind in ("gaussian", "dot_product", "concatenation")},
+    },
+    "swin": {"filled up": {"patch": 7, "tile": 2}, "one stage": {"stage_layers": (2,), "stage_heads": (2,)}},
+    "vit": {
+        "no positions, mean": {"patch_positions": "none", "pooling": "mean"},
+        "rotary": {"positions": "rotary", "pooling": "max"},
     },
     "gpt": {
         **_LAYERS,
@@ -130,7 +151,7 @@ def built(name: str) -> type:
     """The class of the modules that a model of the catalog builds."""
     design = small(name)
     with torch.device("meta"):
-        return type(design.build(dict.fromkeys(design.needs, 8)))
+        return type(design.build(dict.fromkeys(design.needs, 20)))
 
 
 def plain_designs() -> list[Any]:
@@ -153,6 +174,8 @@ def small(name: str, settings: Mapping[str, Any] | None = None, **changes: Any) 
         value = getattr(design, field.name)
         if field.name in SMALL and isinstance(value, int):
             table[field.name] = SMALL[field.name]
+        elif field.name in SMALL_STAGES:
+            table[field.name] = SMALL_STAGES[field.name]
         elif field.name.endswith("dropout"):
             table[field.name] = 0.0
     made: Design = dataclasses.replace(from_dict(table, kind), **changes)

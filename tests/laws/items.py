@@ -11,6 +11,8 @@ import numpy as np
 import torch
 
 from regard.data.graph import Graph, sorted_edges
+from regard.data.hidden_patches import HiddenPatches
+from regard.data.images import LabeledImages
 from regard.data.masking import MaskedText
 from regard.data.pairs import Batch, collate
 from regard.data.plan import BatchPosition
@@ -20,6 +22,7 @@ from regard.data.set_goals import NumberGoal, set_batch
 from regard.data.windows import Streams, StreamSettings, TextWindow
 from regard.models.headed import Headed
 from regard.models.model import MODELS, Design
+from regard.models.pictured import PICTURE_SIZES
 from regard.runs.artifact import Artifact
 from regard.tasks.run import Run, run_of
 
@@ -75,12 +78,27 @@ def sets(number: int) -> SetBatch:
     return set_batch(examples, scale, NumberGoal(scale, "squared"))
 
 
+def pictures(number: int) -> LabeledImages:
+    """Pictures of noise with classes."""
+    draw = np.random.default_rng(number)
+    pixels = torch.from_numpy(draw.normal(size=(3, VOCABULARY, VOCABULARY, VOCABULARY))).to(torch.get_default_dtype())
+    labels = torch.from_numpy(draw.integers(0, VOCABULARY, 3))
+    return LabeledImages(pixels, labels, torch.ones(3))
+
+
+def half_hidden(number: int) -> HiddenPatches:
+    """The same pictures, some of whose patches will be hidden."""
+    return HiddenPatches(pictures(number).pictures, torch.tensor([1, 2, 3]))
+
+
 ITEMS: Mapping[tuple[str, ...], Callable[[int], Any]] = {
     ("source", "target"): pairs,
     ("text",): text,
     ("features", "classes"): graph,
     ("coordinates",): points,
     ("elements", "outputs"): sets,
+    PICTURE_SIZES: pictures,
+    PICTURE_SIZES[:3]: half_hidden,
     ("masked", "text"): hidden,
 }
 
@@ -89,6 +107,8 @@ TASK_FOR: Mapping[tuple[str, ...], str] = {
     ("features", "classes"): "nodes",
     ("coordinates",): "points",
     ("elements", "outputs"): "sets",
+    PICTURE_SIZES: "pictures",
+    PICTURE_SIZES[:3]: "patches",
 }
 """the task of models that need these sizes, where the data do not tell"""
 

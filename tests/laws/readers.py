@@ -5,8 +5,9 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from regard.models.model import Encoder
+from regard.models.pictured import PictureModel
 
-from .writers import SOURCE, SOURCE_LENGTHS, close, gradients, noisy, vectors_of
+from .writers import SOURCE, SOURCE_LENGTHS, VOCABULARY, close, gradients, noisy, vectors_of
 
 
 def company_changes_nothing(model: Encoder) -> None:
@@ -38,6 +39,18 @@ def nothing_forbidden_is_seen(model: Encoder) -> None:
             assert gradient[rows, at].any(-1).all(), f"token {at} does not see itself"
     for gradient in gradients(features[1, : SOURCE_LENGTHS[1]], seen(source)):
         assert not gradient[[0, 2]].any(), "another text is seen"
+
+
+def other_pictures_change_nothing(model: PictureModel) -> None:
+    """A picture alone, in a batch, or in another order: the same logits, and no gradient from another picture."""
+    pictures = torch.randn(3, VOCABULARY, VOCABULARY, VOCABULARY).double().requires_grad_()
+    together, order = model(pictures), torch.tensor([2, 0, 1])
+    close(model(pictures[order]), together[order])
+    for row in range(3):
+        close(model(pictures[row : row + 1]), together[row : row + 1])
+    (gradient,) = torch.autograd.grad(together[1].sum(), pictures)
+    assert not gradient[[0, 2]].any(), "another picture is seen"
+    assert gradient[1].any((0, 1)).all(), "a column of the picture is not seen"
 
 
 def _real(tokens: Tensor) -> Tensor:

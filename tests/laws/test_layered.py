@@ -22,6 +22,7 @@ from regard.base.errors import ConfigError
 from regard.layers.mixers.self_attention import SelfAttention
 from regard.models.layered import Layered, after_causality
 from regard.models.model import MODELS, Design, Encoder
+from regard.models.pictured import PictureModel
 from regard.models.writer import Writer
 
 from . import learners, readers, writers
@@ -30,6 +31,8 @@ from .designs import complete, small
 from .examples import settings_of
 
 LAYERED = [name for name in MODELS.names if complete(name) and issubclass(MODELS.get(name), Layered)]
+SEEING = [name for name in LAYERED if "channels" in MODELS.get(name).needs]  # type: ignore[attr-defined]
+"""those that read pictures"""
 BESIDE: tuple[dict[str, Any], ...] = (
     {},
     {"score": "kernel", "normalizer": "ratio", "positions": "sinusoidal"},
@@ -121,7 +124,9 @@ def test_a_part_works_or_is_refused_when_it_is_built(name: str, setting: str, nu
         writers.rows_can_be_moved(model)
         writers.company_changes_nothing(model)
         writers.nothing_forbidden_is_seen(model, allowed(design))
-    if isinstance(model, Encoder):
+    if isinstance(model, PictureModel):
+        readers.other_pictures_change_nothing(model)
+    elif isinstance(model, Encoder) and name not in SEEING:
         readers.company_changes_nothing(model)
     learners.gradients_are_slopes(design, model)
     learners.saved_and_loaded_it_has_the_same_bytes(design, model.float(), tmp_path)
@@ -134,7 +139,7 @@ def test_every_part_works_in_some_model() -> None:
 
 
 @pytest.mark.parametrize("mask", [*tables(MASKS), *COMPOSED], ids=str)
-@pytest.mark.parametrize("name", [name for name in LAYERED if "both" in MODELS.get(name).views])  # type: ignore[attr-defined]
+@pytest.mark.parametrize("name", [name for name in LAYERED if "both" in MODELS.get(name).views and name not in SEEING])  # type: ignore[attr-defined]
 def test_an_encoder_sees_what_its_mask_allows_and_nothing_else(name: str, mask: Any) -> None:
     found = designed(name, mask=mask)
     assert found is not None

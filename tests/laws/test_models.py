@@ -10,6 +10,7 @@ import tomli_w
 import torch
 
 from regard.models.model import MODELS, Design, Encoder
+from regard.models.pictured import PictureModel
 from regard.models.writer import Writer
 from regard.tasks.run import read_run
 
@@ -24,6 +25,7 @@ every_writer = pytest.mark.parametrize("design", offering(Writer, designs()))
 plain_writer = pytest.mark.parametrize("design", offering(Writer, plain_designs()))
 encoders = [param for param in offering(Encoder, designs()) if {"source", "text"} & set(param.values[0].needs)]
 every_encoder = pytest.mark.parametrize("design", encoders)  # of texts
+every_picture_model = pytest.mark.parametrize("design", offering(PictureModel, designs()))
 
 
 @pytest.mark.parametrize("name", MODELS.names)
@@ -59,6 +61,11 @@ def test_company_changes_no_features(design: Design) -> None:
 @every_encoder
 def test_features_see_nothing_forbidden(design: Design) -> None:
     readers.nothing_forbidden_is_seen(writers.stirred(design))
+
+
+@every_picture_model
+def test_company_changes_no_picture(design: Design) -> None:
+    readers.other_pictures_change_nothing(writers.stirred(design))
 
 
 @plain_writer

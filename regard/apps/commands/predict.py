@@ -21,11 +21,15 @@ _AT_ONCE = 256
         "regard predict runs/reviews reviews.txt --json      all probabilities, an object a line",
         "echo 'the cat <mask> on the mat' | regard predict runs/bert",
         "regard predict runs/hull points.jsonl               positions of the input: a pointer network",
+        "regard predict runs/digits seven.png                a picture, a folder of pictures, or a file of arrays",
     )
 )
 def predict(
     model: Annotated[Path, typer.Argument(help="A model file or run folder of a classifier or masked-token model.")],
-    file: Annotated[Path | None, typer.Argument(help="A text a line; standard input unless given.")] = None,
+    file: Annotated[
+        Path | None,
+        typer.Argument(help="A text a line, or pictures; from standard input, texts or names of pictures, one a line."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print each answer in full, as a JSON object.")] = False,
     device: DeviceOption = "cpu",
     threads: ThreadsOption = None,
@@ -37,6 +41,7 @@ def predict(
     use_threads(threads)
     from regard.base.errors import UsageError
     from regard.base.files import read_lines
+    from regard.decoding.image_classifier import ImageClassifier
     from regard.decoding.predictor import Answering
     from regard.loading import load
 
@@ -45,7 +50,10 @@ def predict(
         raise UsageError(
             f"{model}: a {type(loaded).__name__.lower()}, which writes texts; use regard translate or generate"
         )
-    lines = (line.rstrip("\n") for line in sys.stdin) if file is None else iter(read_lines(file))
+    if isinstance(loaded, ImageClassifier) and file is not None:
+        lines = iter([str(file)])
+    else:
+        lines = (line.rstrip("\n") for line in sys.stdin) if file is None else iter(read_lines(file))
     while part := list(islice(lines, _AT_ONCE)):
         for one in loaded.predict(part):
             typer.echo(json.dumps(dict(one.details), ensure_ascii=False) if as_json else one.text)

@@ -1,0 +1,94 @@
+"""Non-local blocks: every pixel of a feature map reads from all pixels.
+
+    z_i = x_i + W_z y_i,  y_i = Σ_j f(x_i, x_j) / C · g(x_j)
+
+| kind              | f(x_i, x_j)                    | C           |
+|-------------------|--------------------------------|-------------|
+| gaussian          | exp(x_i · x_j)                 | Σ_j f       |
+| embedded_gaussian | exp(θ(x_i) · φ(x_j))           | Σ_j f       |
+| dot_product       | θ(x_i) · φ(x_j)                | pixels      |
+| concatenation     | relu(w · [θ(x_i); φ(x_j)])     | pixels      |
+
+Wang et al., Non-local Neural Networks, 2018, https://arxiv.org/abs/1711.07971. W_z is zero at first, so that a new
+block changes nothing. It is attention: a score and a normalizer between 1 × 1 convolutions.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from jaxtyping import Float
+from torch import Tensor, nn
+
+from regard.attention.normalizer import NORMALIZERS
+from regard.attention.part import Sizes
+from regard.attention.reading import Reading
+from regard.attention.score import SCORES
+from regard.base.errors import check_at_least, check_one_of
+
+NonLocalKind = Literal["gaussian", "embedded_gaussian", "dot_product", "concatenation"]
+_PARTS: dict[str, tuple[Any, str]] = {
+    "gaussian": ("dot", "softmax"),
+    "embedded_gaussian": ("dot", "softmax"),
+    "dot_product": ("dot", "per_key"),
+    "concatenation": ("leaky_sum(slope=0.0)", "per_key"),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class NonLocal:
+    """Settings of a non-local block.
+
+    >>> block = NonLocal(kind="dot_product").build(64)
+    >>> torch.equal(block(x), x)                     # until it has learned something
+    True
+    """
+
+    kind: NonLocalKind = "embedded_gaussian"
+    """how two pixels are compared"""
+    width: int | None = None
+    """the channels inside; by default half of those outside"""
+    score: Any = None
+    """by default that of the kind; scaled_dot divides by the root of the width, as some implementations do"""
+
+    def __post_init__(self) -> None:
+        check_one_of("non_local", get_args(NonLocalKind), kind=self.kind)
+        check_at_least("non_local", 1, width=1 if self.width is None else self.width)
+
+    def build(self, channels: int) -> "NonLocalBlock":
+        """Build the block for feature maps with so many channels."""
+        return NonLocalBlock(self, channels)
+
+
+class NonLocalBlock(nn.Module):
+    """θ in `query`, φ in `key`, g in `value`, W_z in `output`."""
+
+    def __init__(self, design: NonLocal, channels: int) -> None:
+        super().__init__()
+        inside = design.width or max(1, channels // 2)
+        compared = channels if design.kind == "gaussian" else inside
+        embeds = design.kind != "gaussian"
+        self.query = nn.Conv2d(channels, inside, 1) if embeds else nn.Identity()
+        self.key = nn.Conv2d(channels, inside, 1) if embeds else nn.Identity()
+        self.value, self.output = nn.Conv2d(channels, inside, 1), nn.Conv2d(inside, channels, 1)
+        score, normalizer = _PARTS[design.kind]
+        sizes = Sizes(
+            width=channels, heads=1, key_heads=1, query_width=compared, key_width=compared, value_width=inside
+        )
+        self.reading = Reading(
+            SCORES.make(design.score or score, "non_local.score").build(sizes),
+            NORMALIZERS.make(normalizer, "non_local.normalizer").build(sizes),
+        )
+        for part in (self.query, self.key, self.value):
+            if isinstance(part, nn.Conv2d):
+                nn.init.normal_(part.weight, std=channels**-0.5)
+        nn.init.zeros_(self.output.weight)
+        for part in (self.query, self.key, self.value, self.output):
+            if isinstance(part, nn.Conv2d) and part.bias is not None:
+                nn.init.zeros_(part.bias)
+
+    def forward(self, x: Float[Tensor, "batch channels height width"]) -> Float[Tensor, "batch channels height width"]:
+        """The map, to which each pixel's reading is added."""
+        query, key, value = (part(x).flatten(2).transpose(1, 2)[:, None] for part in (self.query, self.key, self.value))
+        read = self.reading(query, key, value)[:, 0].transpose(1, 2).unflatten(2, x.shape[2:])
+        changed: Tensor = x + self.output(read)
+        return changed

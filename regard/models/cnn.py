@@ -1,0 +1,181 @@
+"""CNN: convolutions over a picture, between which non-local blocks may join far pixels.
+
+    x ← relu(norm(convolution(x))), and after some layers x ← x + W_z y (see `regard.layers.non_local`);
+    logits = V [pooled x; question] + c, with hidden layers where a question is asked
+
+Group norm: Wu and He, 2018, https://arxiv.org/abs/1803.08494; non-local blocks: Wang et al., 2018,
+https://arxiv.org/abs/1711.07971; channels that hold the coordinates: Liu et al., CoordConv, 2018,
+https://arxiv.org/abs/1807.03247.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import torch
+from jaxtyping import Bool, Float, Int64
+from torch import Tensor, nn
+
+from regard.base.errors import ConfigError
+from regard.layers.dropout import Dropout
+from regard.layers.non_local import NonLocal, NonLocalKind
+from regard.models.model import Design, weights_in
+from regard.models.pictured import PICTURE_SIZES, GridSight, PictureModel, check_picture, class_layer, whole_grid
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cnn(Design):
+    """Settings of a convolutional network.
+
+    | preset    | channels             | for                                                                  |
+    |-----------|----------------------|----------------------------------------------------------------------|
+    | digits    | 32, 64, 96           | pictures of 8 × 8                                                    |
+    | mini      | 32, 64, 64, 128, 128 | pictures of 28 × 28 or 32 × 32                                       |
+    | relations | 24, 24, 24, 24       | questions about pictures of 75 × 75 (Santoro et al., 2017)           |
+    | non_local | 24, 24, 24, 24       | the same with two non-local blocks                                   |
+    """
+
+    stage_widths: tuple[int, ...] = (32, 64)
+    """the channels after each convolution"""
+    stage_strides: tuple[int, ...] = (2, 2)
+    """the stride of each convolution: 2 halves height and width"""
+    non_local: tuple[int, ...] = ()
+    """the layers, counted from 1, after which a non-local block stands; a layer named twice has two of them"""
+    kind: NonLocalKind = "embedded_gaussian"
+    """how non-local blocks compare two pixels"""
+    coordinates: Literal["none", "added"] = "none"
+    """added: two further channels of each map hold the row and the column of each pixel"""
+    pooling: Literal["mean", "max", "flat"] = "mean"
+    """how the last map becomes one vector: the mean or maximum over pixels, or all pixels one after the other"""
+    hidden: int = 128
+    """the width of the two hidden layers that join a picture and a question about it"""
+    dropout: float = 0.0
+    """applies to the pooled features"""
+
+    needs: ClassVar[tuple[str, ...]] = PICTURE_SIZES
+    presets: ClassVar[dict[str, dict[str, Any]]] = {
+        "digits": {"stage_widths": (32, 64, 96), "stage_strides": (1, 2, 2), "dropout": 0.1},
+        "mini": {"stage_widths": (32, 64, 64, 128, 128), "stage_strides": (1, 2, 1, 2, 1), "dropout": 0.1},
+        "relations": {
+            "stage_widths": (24, 24, 24, 24), "stage_strides": (2, 2, 2, 2), "coordinates": "added", "pooling": "flat",
+            "hidden": 256,
+        },
+        "non_local": {
+            "stage_widths": (24, 24, 24, 24), "stage_strides": (2, 2, 2, 2), "coordinates": "added", "pooling": "flat",
+            "hidden": 256, "non_local": (3, 4),
+        },
+    }  # fmt: skip
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.stage_widths or min(*self.stage_widths, *self.stage_strides, 9) < 1:
+            raise ConfigError("cnn: stage_widths and stage_strides must be 1 or more in each layer")
+        if len(self.stage_widths) != len(self.stage_strides):
+            raise ConfigError(
+                f"cnn: stage_strides must be as many as stage_widths, {len(self.stage_widths)}, "
+                f"but are {len(self.stage_strides)}"
+            )
+
+    def build(self, sizes: Mapping[str, int]) -> "CnnModel":
+        if any(not 1 <= at <= len(self.stage_widths) for at in self.non_local):
+            raise ConfigError(
+                f"cnn: non_local must name layers from 1 to {len(self.stage_widths)}, not {self.non_local}"
+            )
+        channels, height, width, classes = self.sizes_from(sizes)
+        return CnnModel(self, channels, height, width, classes, sizes.get("question", 0))
+
+    def multiplications(self, model: Any, length: float) -> tuple[float, float]:
+        cost = float(weights_in(model.head))
+        for layer, (rows, columns) in zip(model.layers, model.grids, strict=True):
+            pixels, pairs = rows * columns, sum(2 * block.value.out_channels for block in layer.blocks)
+            cost += pixels * (weights_in(layer) + pairs * pixels)
+        return 0.0, cost
+
+
+class CnnModel(PictureModel):
+    """Convolutions and head."""
+
+    def __init__(self, design: Cnn, channels: int, height: int, width: int, classes: int, question: int) -> None:
+        super().__init__()
+        self.shape, self.design = (channels, height, width), design
+        layers, grids, before = [], [], channels
+        for at, (after, stride) in enumerate(zip(design.stage_widths, design.stage_strides, strict=True), start=1):
+            blocks = [NonLocal(kind=design.kind) for named in design.non_local if named == at]
+            extra = 2 if design.coordinates == "added" else 0
+            layers.append(CnnLayer(before, after, stride, blocks, extra))
+            height, width = -(-height // stride), -(-width // stride)
+            grids.append((height, width))
+            before = after + extra
+        self.layers, self.grids = nn.ModuleList(layers), grids
+        self.dropout = Dropout(design.dropout)
+        features = before * height * width if design.pooling == "flat" else before
+        if question:
+            self.head: nn.Module = nn.Sequential(
+                nn.Linear(features + question, design.hidden),
+                nn.ReLU(),
+                nn.Linear(design.hidden, design.hidden),
+                nn.ReLU(),
+                class_layer(design.hidden, classes),
+            )
+        else:
+            self.head = class_layer(features, classes)
+        self.asks = bool(question)
+
+    def encode(
+        self, pictures: Float[Tensor, "batch channels height width"]
+    ) -> tuple[Float[Tensor, "batch pixels features"], Bool[Tensor, "batch pixels"]]:
+        """The features of each pixel of the last map, row by row."""
+        check_picture(pictures, *self.shape, "cnn")
+        x = pictures
+        for layer in self.layers:
+            x = layer(x)
+        features = x.flatten(2).transpose(1, 2)
+        return features, torch.ones(features.shape[:2], dtype=torch.bool, device=features.device)
+
+    def forward(
+        self,
+        pictures: Float[Tensor, "batch channels height width"],
+        questions: Float[Tensor, "asked question"] | None = None,
+        which: Int64[Tensor, "asked"] | None = None,
+    ) -> Float[Tensor, "answers classes"]:
+        if self.asks != (questions is not None):
+            raise ConfigError(f"cnn: was built {'with' if self.asks else 'without'} questions about pictures")
+        features, _ = self.encode(pictures)
+        pooled = {"mean": features.mean(1), "max": features.amax(1), "flat": features.flatten(1)}[self.design.pooling]
+        pooled = self.dropout(pooled)
+        if questions is not None:
+            pooled = torch.cat([pooled if which is None else pooled[which], questions], dim=1)
+        logits: Tensor = self.head(pooled)
+        return logits
+
+    def sight(self, layer: str) -> GridSight:
+        return whole_grid(*self.grids[int(layer.split(".")[1])])
+
+
+class CnnLayer(nn.Module):
+    """A convolution, group norm and ReLU; then coordinates and non-local blocks, where there are any."""
+
+    def __init__(self, before: int, after: int, stride: int, blocks: list[NonLocal], extra: int) -> None:
+        super().__init__()
+        self.convolution = nn.Conv2d(before, after, 3, stride=stride, padding=1)
+        nn.init.kaiming_normal_(self.convolution.weight, nonlinearity="relu")
+        if self.convolution.bias is not None:
+            nn.init.zeros_(self.convolution.bias)
+        self.norm = nn.GroupNorm(max(groups for groups in (8, 4, 2, 1) if after % groups == 0), after)
+        self.extra = extra
+        self.blocks = nn.ModuleList(block.build(after + extra) for block in blocks)
+
+    def forward(self, x: Float[Tensor, "batch channels height width"]) -> Float[Tensor, "batch after rows columns"]:
+        """The next map."""
+        x = self.norm(self.convolution(x)).relu()
+        if self.extra:
+            x = torch.cat([x, _coordinates(x)], dim=1)
+        for block in self.blocks:
+            x = block(x)
+        return x
+
+
+def _coordinates(x: Tensor) -> Tensor:
+    """The row and the column of each pixel, from -1 to 1, [batch, 2, rows, columns]."""
+    sides = [torch.linspace(-1, 1, size, device=x.device, dtype=x.dtype) for size in x.shape[2:]]
+    return torch.stack(torch.meshgrid(*sides, indexing="ij")).expand(len(x), -1, -1, -1)

@@ -1,0 +1,59 @@
+import pytest
+import torch
+
+from regard.base.errors import ConfigError
+from regard.models.cnn import Cnn
+
+SIZES = {"channels": 3, "height": 9, "width": 8, "classes": 3}
+
+
+def test_maps_shrink_by_strides_and_coordinates_are_added() -> None:
+    model = Cnn(stage_widths=(4, 8), stage_strides=(1, 2), coordinates="added").build(SIZES)
+    assert model.grids == [(9, 8), (5, 4)]
+    features, keep = model.encode(torch.randn(2, 3, 9, 8))
+    assert list(features.shape) == [2, 20, 10]
+    assert keep.all()
+    rows, columns = features[0, :, 8].unflatten(0, (5, 4)), features[0, :, 9].unflatten(0, (5, 4))
+    assert rows[:, 0].tolist() == [-1.0, -0.5, 0.0, 0.5, 1.0]
+    torch.testing.assert_close(columns[0], torch.linspace(-1, 1, 4))
+
+
+@pytest.mark.parametrize("pooling", ["mean", "max", "flat"])
+def test_the_class_is_told_from_the_pooled_map(pooling: str) -> None:
+    model = Cnn(stage_widths=(4,), stage_strides=(2,), pooling=pooling).build(SIZES).eval()  # type: ignore[arg-type]
+    pictures = torch.randn(2, 3, 9, 8)
+    features = model.encode(pictures)[0]
+    pooled = {"mean": features.mean(1), "max": features.amax(1), "flat": features.flatten(1)}[pooling]
+    torch.testing.assert_close(model(pictures), model.head(pooled))
+
+
+def test_new_non_local_blocks_change_nothing() -> None:
+    torch.manual_seed(1)
+    plain = Cnn().build(SIZES)
+    joined = Cnn(non_local=(1, 2, 2)).build(SIZES)
+    missing = joined.load_state_dict(plain.state_dict(), strict=False)
+    assert all(".blocks." in name for name in missing.missing_keys)
+    pictures = torch.randn(2, 3, 9, 8)
+    assert torch.equal(plain(pictures), joined(pictures))
+    sight = joined.sight("layers.1.blocks.0")
+    assert (sight.rows, sight.columns) == (3, 2)
+
+
+def test_a_question_is_joined_to_the_picture() -> None:
+    model = Cnn(hidden=8).build(SIZES | {"question": 5}).eval()
+    pictures, questions = torch.randn(2, 3, 9, 8), torch.eye(5)[:2]
+    expected = model.head(torch.cat([model.encode(pictures)[0].mean(1), questions], 1))
+    torch.testing.assert_close(model(pictures, questions), expected)
+    with pytest.raises(ConfigError, match="was built with questions"):
+        model(pictures)
+    with pytest.raises(ConfigError, match="was built without questions"):
+        Cnn().build(SIZES)(pictures, questions)
+
+
+def test_what_does_not_fit_is_one_sentence() -> None:
+    with pytest.raises(ConfigError, match="stage_strides must be as many as stage_widths"):
+        Cnn(stage_strides=(1,))
+    with pytest.raises(ConfigError, match="must be 1 or more in each layer"):
+        Cnn(stage_widths=(4, 0))
+    with pytest.raises(ConfigError, match="non_local must name layers from 1 to 2"):
+        Cnn(non_local=(3,)).build(SIZES)

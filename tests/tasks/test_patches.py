@@ -1,0 +1,48 @@
+from pathlib import Path
+
+import pytest
+import torch
+
+from regard.apps.cli import main
+from regard.decoding.patch_filler import PatchFiller
+from regard.loading import load
+from regard.models.vit import Vit
+from regard.tasks.run import read_run
+
+from .picture_run import write_bars
+
+CHANGES = ["task=patches", "name=mae", "training.metric=loss", "training.steps=40"]
+MODEL = 'model={name="mae", layers=1, width=16, heads=2, patch=2, decoder_layers=1, decoder_width=16, decoder_heads=2}'
+
+
+@pytest.fixture
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    write_bars(tmp_path)
+    return tmp_path
+
+
+def test_hidden_patches_are_learned(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = [part for change in (*CHANGES, MODEL) for part in ("--set", change)]
+    assert main(["train", "run.toml", *settings]) == 0
+    assert main(["evaluate", "runs/mae", "test.npz"]) == 0
+    error = float(capsys.readouterr().out.split("error of hidden patches ")[-1].split()[0])
+    assert error < 0.95  # 1 - 1/4 is that of the mean of each patch of four pixels
+    filler = load("runs/mae", expect=PatchFiller)
+    images = filler.read("test.npz")
+    (first, *_) = filler.fill(images)
+    assert int(first.hidden.sum()) == 48
+    seen = ~first.hidden
+    torch.testing.assert_close(first.filled[0][seen], first.pixels[0][seen], atol=1e-5, rtol=0)
+    assert not torch.allclose(first.filled[0][first.hidden], first.pixels[0][first.hidden], atol=1e-3)
+
+
+def test_the_encoder_has_the_names_of_a_vit(place: Path) -> None:
+    run = read_run(place / "run.toml", [*CHANGES, MODEL])
+    sizes = {"channels": 1, "height": 8, "width": 8}
+    guessing = run.model.build(sizes).state_dict()
+    vit = Vit(layers=1, width=16, heads=2, patch=2).build(sizes | {"classes": 2})
+    missing = vit.load_state_dict(
+        {name: weight for name, weight in guessing.items() if name in vit.state_dict()}, strict=False
+    )
+    assert missing.missing_keys == ["head.weight", "head.bias"]
