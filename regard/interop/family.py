@@ -113,6 +113,8 @@ class Family(ABC):
     """tensors that some folders have under another name"""
     separators: ClassVar[int] = 1
     """how many `</s>` stand between two texts"""
+    reads: ClassVar[str] = "texts"
+    """texts, or pictures: then there is no tokenizer (see `picture_folder.py`)"""
 
     @abstractmethod
     def settings(self, config: Mapping[str, Any]) -> dict[str, Any]:
@@ -185,3 +187,17 @@ def affine(ours: str, theirs: str | tuple[str, ...], **how: Any) -> Iterator[Ent
     for end in ("weight", "bias"):
         own = how if end == "weight" else {**how, "turned": False}
         yield Entry(f"{ours}.{end}", tuple(f"{name}.{end}" for name in names), **own)
+
+
+def two_sides(value: Any) -> tuple[int, int]:
+    """Height and width that are given as two numbers, or as one where they are equal."""
+    height, width = value if isinstance(value, list | tuple) else (value, value)
+    return int(height), int(width)
+
+
+def one_side(value: Any, name: str) -> int:
+    """The side of a square that is given as a number, or as two equal ones."""
+    height, width = two_sides(value)
+    if height != width:
+        raise RegardError(f"{name} is {value!r}, but only squares can be read")
+    return height

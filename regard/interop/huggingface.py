@@ -19,11 +19,12 @@ from regard.data.subwords.tokenizer import BOS, EOS, MASK_NAMES, PAD, SPECIALS, 
 from regard.interop.export_folder import MANIFEST, making
 from regard.interop.family import FAMILIES, NEVER, Family
 from regard.interop.model_folder import read_config, read_tokenizer, read_weights, write_folder
+from regard.interop.picture_folder import read_picture_folder, write_picture_folder
 from regard.models.model import MODELS, Design
 from regard.runs.artifact import Artifact, save_artifact
 from regard.runs.snapshot import open_artifact
 
-_OURS = {"bert": "bert", "gpt": "gpt2", "xlnet": "xlnet"}
+_OURS = {"bert": "bert", "gpt": "gpt2", "vit": "vit", "swin": "swin", "xlnet": "xlnet"}
 """the family that a model of ours is written as, if it was not imported"""
 
 
@@ -49,6 +50,8 @@ def read_folder(folder: Path) -> Artifact:
     config, where = read_config(folder), str(folder / "config.json")
     family = _family(config, where)
     _, task = family.task_of(config, where)
+    if family.reads == "pictures":
+        return read_picture_folder(folder, config, family)
     table = family.model(config, where)
     subwords, order, files = read_tokenizer(folder)
     order = _all_rows(order, int(config["vocab_size"]), folder)
@@ -78,8 +81,11 @@ def export_huggingface(model: str | Path, out: str | Path, *, force: bool = Fals
     name = artifact.design().where
     if not told and name not in _OURS:
         raise UsageError(f"{model}: model.name is '{name}', but Hugging Face is written for {', '.join(_OURS)}")
-    design = _spelled_out(artifact.design())
     family = _family(told["config"], str(model)) if told else FAMILIES.make(_OURS[name])
+    if family.reads == "pictures":
+        write_picture_folder(artifact, family, Path(out), force=force)
+        return
+    design = _spelled_out(artifact.design())
     resolved = {"name": name, **to_dict(design)}
     config = _config(family, resolved, artifact, told)
     _check_same(family, design, config, str(model))
