@@ -160,6 +160,37 @@ def neighborhood(
 
 @app.command(
     epilog=examples(
+        "regard draw attention runs/digits seven.png",
+        "regard draw attention runs/digits test.npz --number 3 --at 4,6 --out three.svg",
+    )
+)
+def attention(
+    model: Annotated[Path, typer.Argument(help="A model of pictures with attention: a model file or run folder.")],
+    picture: Annotated[str, typer.Argument(help="A picture, or a file of arrays.")],
+    at: Annotated[
+        str | None,
+        typer.Option(metavar="ROW,COLUMN", help="The pixel whose attention is drawn; by default the class token's."),
+    ] = None,
+    number: Annotated[int | None, typer.Option(min=0, help="Of a file of arrays: the picture, from 0.")] = None,
+    title: Title = None,
+    out: Out = None,
+) -> None:
+    """Draw what a patch of a picture attends to, in every layer and head, and the rollout over layers."""
+    pictures = _load()
+    from regard.apps.picture_pages import place_of, seen_picture
+    from regard.decoding.image_classifier import ImageClassifier
+    from regard.inspection.pictures.overlay import overlay_picture
+    from regard.loading import load
+
+    classifier = load(model)
+    if not isinstance(classifier, ImageClassifier):
+        raise UsageError(f"{model}: reads no pictures")
+    figure = overlay_picture(seen_picture(classifier, picture, number, model), place_of(at), title or "")
+    typer.echo(f"wrote {pictures.save_figure(figure, out or Path(f'attention-{Path(picture).stem}.png'))}")
+
+
+@app.command(
+    epilog=examples(
         "regard draw gallery",
         "regard draw gallery --out pictures",
     )

@@ -1,4 +1,4 @@
-"""regard inspect: explain one translation, as an offline page and pictures."""
+"""regard inspect: explain one translation, or how a picture is seen, as an offline page and pictures."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -20,7 +20,10 @@ from regard.base.errors import RegardError, UsageError, unknown
 from regard.base.extras import install_hint
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from regard.inspection.explanation.explain import Explanation
+    from regard.inspection.explanation.seeing import Seen
 
 app = typer.Typer(add_completion=False)
 
@@ -31,11 +34,12 @@ app = typer.Typer(add_completion=False)
         'regard inspect en-de.safetensors "a dog ." --target "ein hund ." --out dog.html',
         'regard inspect runs/en-de "a dog ." --attention all              self-attention too',
         'regard inspect runs/en-de "a dog ." --out dog --png --svg       a folder, with pictures',
+        "regard inspect runs/digits seven.png --at 3,5 --png             what a patch of a picture attends to",
     )
 )
 def inspect(
     model: Annotated[Path, typer.Argument(help="A model file or run folder.")],
-    text: Annotated[str, typer.Argument(help="The text to translate; for a language model, to read.")],
+    text: Annotated[str, typer.Argument(help="The text to translate or, for a language model, to read; or a picture.")],
     target: Annotated[
         str | None, typer.Option(help="A given translation to explain instead of the model's own.")
     ] = None,
@@ -48,6 +52,10 @@ def inspect(
     ] = "cross",
     png: Annotated[bool, typer.Option("--png", help="Also draw a heat map of each layer as PNG.")] = False,
     svg: Annotated[bool, typer.Option("--svg", help="Also draw a heat map of each layer as SVG.")] = False,
+    at: Annotated[
+        str | None, typer.Option(metavar="ROW,COLUMN", help="Of a picture: the pixel whose attention --png draws.")
+    ] = None,
+    number: Annotated[int | None, typer.Option(min=0, help="Of a file of arrays: the picture, from 0.")] = None,
     beam: BeamOption = None,
     strategy: StrategyOption = None,
     device: DeviceOption = "cpu",
@@ -56,7 +64,8 @@ def inspect(
     """Write a page that explains a translation: word links, attention weights, alternatives, the beam's path.
 
     The page is one file that opens offline, in any browser. For a language model it shows what each token of the text
-    looked at, how likely it was, and what may come next.
+    looked at, how likely it was, and what may come next. For a picture it shows what any patch attends to in every
+    layer and head, and the rollout over layers.
     """
     use_threads(threads)
     for name, given in (("the text", text), ("--target", target or ""), ("--prefix", prefix)):
@@ -67,7 +76,9 @@ def inspect(
     pictures = _load_pictures() if png or svg else None
     page = _place(out)
     from regard.apps.commands.next import write_continuation
+    from regard.apps.picture_pages import seen_picture, write_seen
     from regard.decoding.generator import Generator
+    from regard.decoding.image_classifier import ImageClassifier
     from regard.decoding.translator import Translator
     from regard.inspection.explanation.continuing import explain_continuation
     from regard.inspection.explanation.explain import Detail, explain
@@ -83,6 +94,14 @@ def inspect(
             raise UsageError(f"{model}: a language model; --target, --prefix, --png and --svg need a translator")
         write_continuation(replace(explain_continuation(translator, text), model=model.stem), page)
         return
+    if isinstance(translator, ImageClassifier):
+        seen = seen_picture(translator, text, number, model)
+        figure = None if pictures is None else _overlay(seen, at)
+        write_seen(seen, page)
+        if pictures is not None:
+            for ending in [ending for ending, on in (("png", png), ("svg", svg)) if on]:
+                typer.echo(f"wrote {pictures.save_figure(figure, page.with_suffix(f'.{ending}'))}")
+        return
     if not isinstance(translator, Translator):
         raise UsageError(f"{model}: neither translates nor continues texts, so there is nothing to inspect")
     search = chosen_strategy(strategy, beam, translator.strategy)
@@ -90,6 +109,13 @@ def inspect(
     _write_page(replace(explanation, model=model.stem), page)
     if pictures is not None:
         _write_pictures(pictures, explanation, page, [ending for ending, on in (("png", png), ("svg", svg)) if on])
+
+
+def _overlay(seen: "Seen", at: str | None) -> "Figure":
+    from regard.apps.picture_pages import place_of
+    from regard.inspection.pictures.overlay import overlay_picture
+
+    return overlay_picture(seen, place_of(at))
 
 
 def _place(out: Path) -> Path:

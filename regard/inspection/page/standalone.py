@@ -18,10 +18,10 @@ _IMPORT = re.compile(r'^import (\{[^}]*\}) from "\./([\w-]+)\.js";$', re.MULTILI
 _EXPORT = re.compile(r"^export (?=(?:async function|function|class|const) (\w+))", re.MULTILINE)
 
 
-def standalone(explanation: dict[str, Any], title: str) -> str:
-    """The page that shows an explanation, given as `Explanation.to_dict()` has it."""
+def standalone(explanation: dict[str, Any], title: str, page: str = "offline") -> str:
+    """The page that shows an explanation, given as `Explanation.to_dict()` has it; `seeing` is that for pictures."""
     script, style = (
-        bundle("offline"),
+        bundle(page),
         "\n".join((PAGE / name).read_text(encoding="utf-8") for name in STYLES),
     )
     filled = {
@@ -31,7 +31,7 @@ def standalone(explanation: dict[str, Any], title: str) -> str:
         "DATA": as_data(explanation),
         "SCRIPT": script,
     }
-    template = (PAGE / "offline.html").read_text(encoding="utf-8")
+    template = (PAGE / f"{page}.html").read_text(encoding="utf-8")
     return re.sub(r"\{\{(\w+)\}\}", lambda found: filled[found[1]], template)
 
 

@@ -34,7 +34,7 @@ def test_no_text_leaves_its_data() -> None:
 def test_a_bundle_has_all_modules_once_and_loads_none() -> None:
     script = bundle("offline")
     for path in {*PAGE.glob("*.js")} - {
-        PAGE / f"{name}.js" for name in ("address", "api", "composer", "languages", "page")
+        PAGE / f"{name}.js" for name in ("address", "api", "composer", "languages", "page", "seeing")
     }:
         assert script.count(f"const {path.stem}_module = ") == 1, path
     assert not re.search(r"^\s*(import|export)\b", script, re.MULTILINE)
