@@ -18,7 +18,7 @@ DIGIT_SETS = {"train": 1257, "dev": 180, "test": 360}
 def write_digits(folder: Path, seed: int = 1) -> dict[str, Path]:
     """Write train.npz, dev.npz and test.npz, split at random by the seed; an existing file stays as it is."""
     try:
-        from sklearn.datasets import load_digits  # type: ignore[import-untyped]
+        from sklearn.datasets import load_digits
     except ModuleNotFoundError as error:
         raise RegardError(f"digits: the example needs scikit-learn: {install_hint('represent')}") from error
     pictures, labels = load_digits(return_X_y=True)
