@@ -121,20 +121,21 @@ def checked_split(split: str | None) -> Any:
     return split
 
 
-def keeper_of(markup: Markup | None, keep: str | None) -> Any:
-    """What keeps placeholders, by --markup and --keep; None if nothing does."""
+def keeper_of(translator: Any, markup: Markup | None, keep: str | None) -> Any:
+    """What keeps placeholders and unreadable characters, by --markup and --keep; None if nothing does."""
     from regard.base.errors import UsageError
     from regard.markup.document import Keeping
-    from regard.markup.placeholders import ALWAYS, Kept
+    from regard.markup.placeholders import ALWAYS
 
     if markup is Markup.none:
         if keep is not None:
             raise UsageError("--keep: cannot be given with --markup none")
         return None
-    return Keeping(Kept(ALWAYS if keep is None else tuple(kind.strip() for kind in keep.split(",") if kind.strip())))
+    kinds = ALWAYS if keep is None else tuple(kind.strip() for kind in keep.split(",") if kind.strip())
+    return Keeping.between(translator.source, translator.target, kinds)
 
 
-def keeping(markup: Markup | None, keep: str | None, translate: _Translate, **others: Any) -> _Translate:
+def keeping(markup: Markup | None, keeper: Any, translate: _Translate, **others: Any) -> _Translate:
     """With --markup html, wrap a translate function so that each text is a document; `others` do not combine."""
     from regard.base.errors import UsageError
     from regard.decoding.translation import Translation
@@ -145,8 +146,7 @@ def keeping(markup: Markup | None, keep: str | None, translate: _Translate, **ot
     for name, value in others.items():
         if value:
             raise UsageError(f"--{name.replace('_', '-')}: cannot be given with --markup {markup.value}")
-    kept = keeper_of(markup, keep).kept
-    return lambda pages: [Translation(page, 0.0, ()) for page in translate_pages(translate, pages, kept)]
+    return lambda pages: [Translation(page, 0.0, ()) for page in translate_pages(translate, pages, keeper.kept)]
 
 
 GlossaryOption = Annotated[

@@ -71,7 +71,7 @@ class CTranslate2Translator(Translator):
             alignment=extras.get("alignment"),
             language=source_language_of(artifact),
             split=split_of(artifact),
-            keeper=Keeping(),
+            keeper=Keeping.between(pair.source, pair.target),
         )
         _check_shortlist(self.folder, manifest.details.get("shortlist"), wanted=shortlist)
         self._room: int = manifest.details["positions"]

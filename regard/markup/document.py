@@ -4,23 +4,26 @@ A model that never saw a placeholder may fail to copy it. So a text is first tra
 does not have every placeholder exactly as often as the text, the text is translated again in three ways: with numbers
 in place of placeholders, which models tend to copy; without placeholders, which are then inserted beside the words that
 are aligned with their neighbors; and in the pieces between placeholders. The first translation with all placeholders is
-taken; the pieces always have them. A text without markup is translated as it would be without this module.
+taken; the pieces always have them. Emoji and other signs that the model cannot read are kept in the same way, but no
+number stands for them. A text without markup is translated as it would be without this module.
 """
 
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Protocol, runtime_checkable
+from typing import Protocol, Self, runtime_checkable
 
+from regard.data.subwords.tokenizer import Subwords
 from regard.data.word_spans import Span
 from regard.decoding.layout import Layout, lay_out
 from regard.decoding.translation import Candidate, TranslateTexts, Translation, joined
 from regard.markup.html_text import Between, Passage, passages
 from regard.markup.insertion import inserted, without_atoms
-from regard.markup.placeholders import Kept, stand_ins
+from regard.markup.placeholders import ALWAYS, Kept, stand_ins
 from regard.markup.rendering import Rendering, accepted, in_pieces, pieces
 from regard.markup.segments import Inline, Mark, Segment, with_placeholders
+from regard.markup.unreadable import Unreadable
 
 
 @runtime_checkable
@@ -50,6 +53,11 @@ class Keeping:
     """Keeps placeholders in plain texts: what a `Translator` takes as its `keeper`."""
 
     kept: Kept = _DEFAULT
+
+    @classmethod
+    def between(cls, source: Subwords, target: Subwords, kinds: tuple[str, ...] = ALWAYS) -> Self:
+        """Keeps placeholders of these kinds, and what the source's subwords cannot read."""
+        return cls(Kept(kinds, Unreadable(source, target)))
 
     def finds(self, text: str) -> list[Span]:
         """The spans of the placeholders in a text."""
@@ -198,8 +206,9 @@ def _repair(translate: TranslateTexts, segments: list[Segment], kept: Kept) -> l
     found = []
     for segment, own, texts in zip(segments, names, asked, strict=True):
         replaced, bare, *parts = [next(answers) for _ in texts]
+        signs = all(kept.is_sign(atom.text) for atom in segment.atoms)  # a number in their place would count something
         found.append(
-            accepted(segment.read(own), replaced, own, kept)
+            (None if signs else accepted(segment.read(own), replaced, own, kept))
             or inserted(segment, bare, kept)
             or in_pieces(segment, parts, kept)
         )

@@ -1,6 +1,7 @@
 """Placeholders inserted into the translation of the text without them, beside the words that were their neighbors."""
 
 from bisect import bisect_right
+from dataclasses import replace
 from itertools import accumulate
 
 from regard.data.word_spans import Span
@@ -23,19 +24,33 @@ def without_atoms(segment: Segment) -> SegmentText:
 def inserted(segment: Segment, answer: Translation, kept: Kept) -> Rendering | None:
     """The translation of the text without atoms, with the atoms inserted; None if there is no alignment."""
     reading, bare = segment.read(), without_atoms(segment)
+    signs = [kept.is_sign(atom.text) for atom in segment.atoms]
     links = usable_links(answer.alignment, bare.text, answer.text)
     if not answer.alignment or not links:
         return None
-    source = split_units(bare.text, cuts=[at for at, _ in bare.marks])
+    placed = replace(bare, marks=_after_words(bare, signs))
+    source = split_units(bare.text, cuts=[at for at, _ in placed.marks])
     target, bonds = bond(links, source, answer.text, ())
-    places = project(bare, source, target, bonds)
+    places = project(placed, source, target, bonds)
     text, atoms, longer = _insert(reading, answer.text, list(places))
     if kept.locate([atom.text for atom in segment.atoms], text) is None:
         return None
     left_out = [(at, end - start) for (at, _), (start, end) in zip(bare.marks, reading.atoms, strict=True)]
     here, there = _shifted(word_starts(bare.text), left_out), _shifted(word_starts(answer.text), longer)
     letters = [(here[one], there[other], sure) for one, other, sure in links]
+    for (start, end), (first, _) in zip(reading.atoms, atoms, strict=True):
+        letters += [(start + at, first + at, 1.0) for at in word_starts(reading.text[start:end])]
     return Rendering(reading, text, tuple(atoms), by_word(letters, reading.text, text), answer.score)
+
+
+def _after_words(bare: SegmentText, signs: list[bool]) -> tuple[Placement, ...]:
+    """The marks, those of signs between two spaces right after the word before them, which they comment on."""
+    found: list[Placement] = []
+    for (at, mark), sign in zip(bare.marks, signs, strict=True):
+        free = sign and not bare.text[at : at + 1].strip()
+        back = len(bare.text[:at].rstrip()) if free else at
+        found.append((max(back, found[-1][0]) if found else back, mark))
+    return tuple(found)
 
 
 def _insert(reading: SegmentText, text: str, places: list[Placement]) -> tuple[str, list[Span], list[tuple[int, int]]]:

@@ -1,4 +1,7 @@
-"""Placeholders that a translation must copy exactly: `{name}`, `%s`, addresses and, on request, numbers."""
+"""Placeholders that a translation must copy exactly: `{name}`, `%s`, addresses and, on request, numbers.
+
+Characters that the model cannot read are kept in the same way, if it is said which (`Unreadable`).
+"""
 
 import re
 from collections import Counter
@@ -9,6 +12,7 @@ from itertools import islice
 
 from regard.base.errors import UsageError, unknown
 from regard.data.word_spans import Span
+from regard.markup.unreadable import Unreadable, is_sign
 
 _ADDRESS = r"[^\s<>\"\u3000-\u30ff\u3400-\u9fff\uac00-\ud7ff\uff00-\uffef]"
 _LAST = r"[^\s<>\".,;:!?()\[\]{}'*”’»\u3000-\u30ff\u3400-\u9fff\uac00-\ud7ff\uff00-\uffef]"
@@ -36,6 +40,8 @@ class Kept:
     """
 
     kinds: tuple[str, ...] = ALWAYS
+    unreadable: Unreadable | None = None
+    """finds the characters that the model cannot read"""
 
     def __post_init__(self) -> None:
         for kind in self.kinds:
@@ -43,13 +49,22 @@ class Kept:
                 raise UsageError(unknown("kept", kind, KINDS, "placeholders"))
 
     def find(self, text: str, literals: Sequence[str] = ()) -> list[Span]:
-        """The spans of the placeholders in a text; `literals` are further texts to keep unchanged."""
-        pattern = _compiled(tuple(sorted(set(literals), key=len, reverse=True)), self._named)
-        return [match.span() for match in pattern.finditer(text) if match.group()] if pattern else []
+        """The spans of the placeholders in a text."""
+        found = self._matches(text)
+        if self.unreadable is None:
+            return found
+        apart = [
+            one for one in self.unreadable.find(text) if all(one[1] <= start or end <= one[0] for start, end in found)
+        ]
+        return sorted([*found, *apart])
+
+    def is_sign(self, text: str) -> bool:
+        """Whether a kept text is no word of a sentence but a sign beside them, such as an emoji."""
+        return is_sign(text) and not self._matches(text)
 
     def locate(self, wanted: Sequence[str], text: str) -> list[Span] | None:
         """The span of each wanted text, equal ones in order; None unless each occurs exactly as often as wanted."""
-        spans = self.find(text, wanted)
+        spans = self._matches(text, wanted)
         found = [text[start:end] for start, end in spans]
         if Counter(found) != Counter(wanted):
             return None
@@ -64,6 +79,11 @@ class Kept:
         while pattern and pattern.search(text):
             text = " ".join(pattern.sub(" ", text).split())
         return text
+
+    def _matches(self, text: str, literals: Sequence[str] = ()) -> list[Span]:
+        """The spans of what is kept wherever it stands, and of further texts."""
+        pattern = _compiled(tuple(sorted(set(literals), key=len, reverse=True)), self._named)
+        return [match.span() for match in pattern.finditer(text) if match.group()] if pattern else []
 
     @cached_property
     def _named(self) -> tuple[str, ...]:
@@ -81,6 +101,13 @@ def stand_ins(count: int, text: str) -> list[str]:
 
 @lru_cache(maxsize=256)
 def _compiled(literals: tuple[str, ...], kinds: tuple[str, ...]) -> re.Pattern[str] | None:
-    exact = [rf"(?<!{_LETTER}){re.escape(one)}(?!{_LETTER})" for one in literals]
+    exact = [_whole(one) for one in literals]
     patterns = [*exact, *(KINDS[kind] for kind in kinds)]
     return re.compile("|".join(f"(?:{one})" for one in patterns)) if patterns else None
+
+
+def _whole(literal: str) -> str:
+    """A pattern for a text that is no part of a longer word; signs are no part of any."""
+    if is_sign(literal):
+        return re.escape(literal)
+    return rf"(?<!{_LETTER}){re.escape(literal)}(?!{_LETTER})"

@@ -251,7 +251,7 @@ class Translate(Task):
             shortlist=shortlist_of(first) if shortlist else None,
             language=source_language_of(first),
             split=split_of(first),
-            keeper=Keeping(),
+            keeper=Keeping.between(pair.source, pair.target),
         )
         if aligns(translator):
             translator.aligner = Aligner(translator, grain="segments")

@@ -24,8 +24,12 @@ from regard.base.errors import UsageError
 from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategies.greedy import Greedy
 from regard.decoding.strategies.sample import Sample
+from regard.markup.document import Keeping
+from tests.data.examples import pair
 from tests.markup.fakes import backwards
 
+OPENED = pair()
+"""the tokenizers of a translator"""
 app = typer.Typer()
 
 
@@ -98,24 +102,24 @@ def test_threads_are_used_as_asked() -> None:
 
 
 def test_markup_is_kept_in_documents() -> None:
-    (page,) = keeping(Markup.html, None, backwards)(["<p>a <b>b</b>\n{x}</p>"])
+    (page,) = keeping(Markup.html, Keeping(), backwards)(["<p>a <b>b</b>\n{x}</p>"])
     assert page.text == "<p>{x} <b>B</b> A</p>"
     assert keeping(None, None, backwards) is keeping(Markup.placeholders, None, backwards) is backwards
 
 
 def test_what_is_kept_can_be_said() -> None:
-    assert keeper_of(None, None).finds("{x} 1a b@c.org") == [(0, 3), (7, 14)]
-    assert keeper_of(Markup.placeholders, "braces, number").finds("{x} 1a b@c.org") == [(0, 3), (4, 5)]
-    assert keeper_of(Markup.none, None) is None
+    assert keeper_of(OPENED, None, None).finds("{x} 🐶 a b@c.org") == [(0, 3), (4, 5), (8, 15)]
+    assert keeper_of(OPENED, Markup.placeholders, "braces").finds("{x} 🐶 a %d") == [(0, 3), (4, 5), (8, 9)]
+    assert keeper_of(OPENED, Markup.none, None) is None
 
 
 def test_what_does_not_go_together_is_refused() -> None:
     with pytest.raises(UsageError, match="--keep: cannot be given with --markup none"):
-        keeper_of(Markup.none, "url")
+        keeper_of(OPENED, Markup.none, "url")
     with pytest.raises(UsageError, match="--n-best: cannot be given with --markup html"):
-        keeping(Markup.html, None, backwards, prefix=None, n_best=True)
+        keeping(Markup.html, Keeping(), backwards, prefix=None, n_best=True)
     with pytest.raises(UsageError, match="unknown 'tags'"):
-        keeping(Markup.html, "tags", backwards)
+        keeper_of(OPENED, Markup.html, "tags")
     with pytest.raises(UsageError, match="split"):
         checked_split("word")
     assert checked_split(None) is None

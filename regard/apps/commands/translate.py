@@ -123,7 +123,8 @@ def translate(
     translator = load(models, device=device, tell=_tell, **speed)
     if not isinstance(translator, Translator):
         raise UsageError(f"{models[0]}: a language model, which has nothing to translate from; use regard generate")
-    translator.keeper, translator.split = keeper_of(markup, keep), checked_split(split) or translator.split
+    translator.keeper = keeper_of(translator, markup, keep)
+    translator.split = checked_split(split) or translator.split
     if alignments and not as_json and (n_best or 1) > 1:
         raise UsageError("--alignments: the links are those of the best translation; with --n-best, add --json")
     if alignments and translator.aligner is None:
@@ -167,7 +168,7 @@ def translate(
         return translator.translate(texts, strategy=search, prefixes=starts, alignments=linked, glossary=terms)
 
     several = n_best is not None and n_best > 1
-    translated = keeping(markup, keep, plainly, prefix=prefix, alignments=alignments, n_best=several)
+    translated = keeping(markup, translator.keeper, plainly, prefix=prefix, alignments=alignments, n_best=several)
 
     def work(texts: list[str]) -> list[str]:
         written = []

@@ -28,13 +28,14 @@ from regard.apps.server.messages import (
     WordLink,
 )
 from regard.apps.server.service import Service
-from regard.apps.server.translating import Translated, marked_up, plain
-from regard.apps.server.uploads import FILE_FORMATS, read_document
+from regard.apps.server.translating import Translated, marked_up, plain, rewritten
+from regard.apps.server.uploads import read_upload
 from regard.base.errors import unknown
 from regard.data.subwords.tokenizer import words
 from regard.data.word_spans import words_of
 from regard.inspection.explanation.explain import Detail, untranslated
 from regard.inspection.explanation.forced import ATTENTION_KINDS, AttentionKind
+from regard.markup.document_files import READERS
 
 FORMATS = ("text", "html")
 _ATTENTION: dict[str, tuple[AttentionKind, ...]] = {"cross": ("cross",), "all": ATTENTION_KINDS}
@@ -102,7 +103,7 @@ class Calls:
             "keyRequired": keys,
             "suggestions": self._service.suggestions is not None,
             "filesTranslation": True,
-            "supportedFilesFormat": list(FILE_FORMATS),
+            "supportedFilesFormat": list(READERS),
             "language": {side: {"code": code, "name": language_name(code)} for side, code in sides},
         }
 
@@ -113,13 +114,13 @@ class Calls:
             raise Refusal(429, f"Too many files are being translated ({limits.files}); try again soon", retry_after=1)
         self._files += 1
         try:
-            document = read_document(call.file, call.filename)
-            self._service.check_size([document.text], limits.file_characters)
-            engine = await self._engine([document.text], call.source, call.target)
-            [found] = await self._translated([document.text], [engine], document.form, 0)
+            sent = await asyncio.to_thread(read_upload, call.file, call.filename)
+            self._service.check_size([sent.document.text], limits.file_characters)
+            engine = await self._engine([sent.document.text], call.source, call.target)
+            found = await rewritten(self._service, engine, sent.document)
         finally:
             self._files -= 1
-        kept = self._service.files.keep(document.translated_name(engine.target), found.text.encode("utf-8", "replace"))
+        kept = self._service.files.keep(sent.translated_name(engine.target), found)
         asyncio.get_running_loop().call_later(self._service.files.seconds, self._service.files.forget)
         return TranslatedFile(translatedFileUrl=f"{request.base_url}download_file/{quote(kept)}")
 

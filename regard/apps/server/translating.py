@@ -1,4 +1,4 @@
-"""Translation of texts: plain text and HTML, with white space, placeholders and tags kept.
+"""Translation of texts: plain text, HTML and documents, with white space, placeholders and tags kept.
 
 Each sentence, or line, is a separate item for the batcher, so that long texts do not hold up short ones.
 """
@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from regard.apps.server.engines import Engine, Translating
 from regard.apps.server.service import Ask, Service
 from regard.decoding.layout import Layout
-from regard.decoding.translation import Translation, joined
+from regard.decoding.translation import TranslateTexts, Translation, joined
 from regard.decoding.translator import Translator
 from regard.markup.document import translate_pages
+from regard.markup.documents.opened import OpenDocument
 
 _LONG = 2_000  # characters; splitting longer texts would block the other clients, so it runs in a thread
 
@@ -54,17 +55,36 @@ async def plain(service: Service, engine: Engine, texts: Sequence[str], alternat
 
 async def marked_up(service: Service, engine: Engine, pages: Sequence[str]) -> list[Translated]:
     """The translations of HTML; tags enclose the translations of the words that they enclosed."""
-    work = Translating(engine, alignments=engine.translator.aligner is not None)
 
     def translate(ask: Ask) -> list[str]:
-        def counting(texts: list[str]) -> Sequence[Translation]:
-            found = ask(work, texts)
-            _count(service, engine, texts, found)
-            return found
-
-        return translate_pages(counting, pages)
+        return translate_pages(_linking(service, engine, ask), pages)
 
     return [Translated(page) for page in await service.in_thread(translate)]
+
+
+async def rewritten(service: Service, engine: Engine, document: OpenDocument) -> bytes:
+    """A document with its passages translated, and its markup kept."""
+
+    def translate(ask: Ask) -> bytes:
+        return document.translated(_asking(service, engine, ask), _linking(service, engine, ask))
+
+    return await service.in_thread(translate)
+
+
+def _linking(service: Service, engine: Engine, ask: Ask) -> TranslateTexts:
+    """A function that translates texts by the models, with alignments if there are any."""
+    return _asking(service, engine, ask, alignments=engine.translator.aligner is not None)
+
+
+def _asking(service: Service, engine: Engine, ask: Ask, alignments: bool = False) -> TranslateTexts:
+    work = Translating(engine, alignments=alignments)
+
+    def counting(texts: list[str]) -> Sequence[Translation]:
+        found = ask(work, texts)
+        _count(service, engine, texts, found)
+        return found
+
+    return counting
 
 
 def _count(service: Service, engine: Engine, texts: Sequence[str], found: Sequence[Translation]) -> None:

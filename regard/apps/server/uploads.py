@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from regard.apps.server.messages import Refusal
+from regard.base.errors import RegardError
+from regard.markup.document_files import READERS, open_document
+from regard.markup.documents.opened import OpenDocument
 
-FILE_FORMATS = {".txt": "text", ".html": "html", ".htm": "html"}
-"""the format of a file by the ending of its name"""
 _KEPT_SECONDS = 600.0
 _MOST_BYTES = 64 << 20  # of all files together; the oldest go first
 _NAME = 100  # characters of a file's name
@@ -22,11 +23,10 @@ _UNSAFE = re.compile(r"[^\w.-]+")
 
 
 @dataclass(frozen=True)
-class Document:
-    """A file as it was sent: its text, its format, and its name."""
+class Upload:
+    """A file as it was sent, opened, and its name."""
 
-    text: str
-    form: str
+    document: OpenDocument
     name: str
 
     def translated_name(self, target: str) -> str:
@@ -35,18 +35,18 @@ class Document:
         return f"{path.stem}_{target}{path.suffix}"
 
 
-def read_document(content: bytes, name: str | None) -> Document:
-    """The document in an uploaded file; its format is told by the ending of its name."""
+def read_upload(content: bytes, name: str | None) -> Upload:
+    """Open an uploaded file; its format is told by the ending of its name."""
     last = (name or "").replace("\\", "/").rpartition("/")[2]
     ending = PurePosixPath(last).suffix.lower()
-    if ending not in FILE_FORMATS:
-        raise Refusal(400, f"Invalid request: file format not supported; formats are: {', '.join(FILE_FORMATS)}")
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise Refusal(400, f"Invalid request: byte {error.start + 1} of the file is not UTF-8") from error
+    if ending not in READERS:
+        raise Refusal(400, f"Invalid request: file format not supported; formats are: {', '.join(READERS)}")
     stem = _UNSAFE.sub("_", last[: -len(ending)]).strip("._")[:_NAME]
-    return Document(text, FILE_FORMATS[ending], (stem or "file") + ending)
+    harmless = (stem or "file") + ending
+    try:
+        return Upload(open_document(content, harmless), harmless)
+    except RegardError as error:
+        raise Refusal(400, f"Invalid request: {error}") from error
 
 
 @dataclass

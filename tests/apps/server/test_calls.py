@@ -5,6 +5,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -138,7 +139,7 @@ def test_settings_languages_and_what_is_not_offered(call: Call, engine: Engine) 
     assert (settings["charLimit"], settings["keyRequired"]) == (10_000, False)
     assert call("GET", "/languages").json() == Engines([engine]).languages()
     assert (settings["suggestions"], settings["filesTranslation"]) == (False, True)
-    assert {".txt", ".html"} <= set(settings["supportedFilesFormat"])
+    assert {".txt", ".html", ".md", ".srt", ".vtt", ".po", ".docx"} <= set(settings["supportedFilesFormat"])
     assert call("POST", "/detect", json={"q": " "}).status_code == 400
 
 
@@ -168,6 +169,31 @@ def test_a_page_keeps_its_tags_as_a_file(call: Call) -> None:
     assert call("GET", told["translatedFileUrl"]).text == said
 
 
+def test_documents_of_every_kind_keep_their_markup(call: Call, engine: Engine, tmp_path: Path) -> None:
+    dog, house = (one.text for one in engine.translator.translate(TEXTS[:2]))
+    word = import_module("docx").Document()
+    word.add_heading(TEXTS[0])
+    word.save(str(tmp_path / "a.docx"))
+    sent = {
+        "a.md": f"# {TEXTS[0]}\n\n    code\n\n{TEXTS[1]}\n",
+        "a.srt": f"1\n00:00:01,000 --> 00:00:02,000\n{TEXTS[0]}\n",
+        "a.vtt": f"WEBVTT\n\n00:01.000 --> 00:02.000\n{TEXTS[1]}\n",
+        "a.po": f'msgid "{TEXTS[0]}"\nmsgstr ""\n',
+    }
+    expected = {
+        "a.md": f"# {dog}\n\n    code\n\n{house}\n",
+        "a.srt": f"1\n00:00:01,000 --> 00:00:02,000\n{dog}\n",
+        "a.vtt": f"WEBVTT\n\n00:01.000 --> 00:02.000\n{house}\n",
+        "a.po": f'msgstr "{dog}"',
+    }
+    for name, content in sent.items():
+        told = call("POST", "/translate_file", data=ASK, files={"file": (name, content.encode())}).json()
+        assert expected[name] in call("GET", told["translatedFileUrl"]).text
+    told = call("POST", "/translate_file", data=ASK, files={"file": ("a.docx", (tmp_path / "a.docx").read_bytes())})
+    (tmp_path / "b.docx").write_bytes(call("GET", told.json()["translatedFileUrl"]).content)
+    assert [one.text for one in import_module("docx").Document(str(tmp_path / "b.docx")).paragraphs] == [dog]
+
+
 @pytest.mark.parametrize(
     ("change", "file", "status", "sentence"),
     [
@@ -176,7 +202,10 @@ def test_a_page_keeps_its_tags_as_a_file(call: Call) -> None:
         ({"target": "xx"}, ("a.txt", b"a"), 400, "unknown 'xx'"),
         ({}, ("a.exe", b"a"), 400, "format not supported; formats are: .txt"),
         ({}, ("txt", b"a"), 400, "format not supported"),
-        ({}, ("a.txt", b"ab\xff"), 400, "byte 3 of the file is not UTF-8"),
+        ({}, ("a.txt", b"ab\xff"), 400, "a.txt, line 1: byte 0xff is not UTF-8"),
+        ({}, ("a.srt", b"no cue"), 400, "a.srt: has no cue"),
+        ({}, ("a.docx", b"PK\x03\x04 half a file"), 400, "a.docx: "),
+        ({}, ("a.po", b'msgid "a\nmsgstr ""'), 400, "a.po, line 1"),
         ({}, ("a.txt", b"a" * 201), 413, "201 characters, but 200"),
         ({}, ("a.txt", b"a" * 2_000), 413, "1000 bytes"),
         ({}, ("a.txt", b""), 200, ""),

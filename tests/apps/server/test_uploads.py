@@ -3,7 +3,7 @@
 import pytest
 
 from regard.apps.server.messages import Refusal
-from regard.apps.server.uploads import TranslatedFiles, read_document
+from regard.apps.server.uploads import TranslatedFiles, read_upload
 
 
 @pytest.mark.parametrize(
@@ -18,13 +18,13 @@ from regard.apps.server.uploads import TranslatedFiles, read_document
     ],
 )
 def test_a_name_is_made_harmless(name: str, kept: str) -> None:
-    assert read_document(b"text", name).translated_name("de") == kept
+    assert read_upload(b"text", name).translated_name("de") == kept
 
 
 @pytest.mark.parametrize("name", [None, "", "txt", ".txt", "a.txt/", "a.docm", "a.txt.exe"])
 def test_what_has_no_known_ending_is_refused(name: str | None) -> None:
     with pytest.raises(Refusal, match="format not supported"):
-        read_document(b"text", name)
+        read_upload(b"text", name)
 
 
 def test_a_file_is_kept_for_its_time() -> None:

@@ -1,0 +1,89 @@
+from functools import cache
+
+import pytest
+
+from regard.data.subwords.learn import SubwordSettings, learn_subwords
+from regard.data.subwords.tokenizer import Subwords
+from regard.decoding.layout import lay_out
+from regard.decoding.translation import Translation
+from regard.markup.document import Keeping, translate_html, translate_texts
+from regard.markup.placeholders import ALWAYS, Kept
+from regard.markup.unreadable import Unreadable
+from tests.data.examples import subwords
+from tests.markup.fakes import answer, backwards
+
+
+@cache
+def learned(text: str, kind: str = "character") -> Subwords:
+    return learn_subwords([text] * 5, SubwordSettings(kind=kind, size=200))  # type: ignore[arg-type]
+
+
+def found(text: str, source: Subwords, target: Subwords | None = None) -> list[str]:
+    return [text[start:end] for start, end in Unreadable(source, target or source).find(text)]
+
+
+@pytest.mark.parametrize("kind", ["bpe", "unigram", "character"])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("A dog runs.", []),
+        ("A dog 🐶 runs 👍🏽!", ["🐶", "👍🏽"]),
+        ("A dog🐶🐶 runs 👩‍👩‍👧.", ["🐶🐶", "👩‍👩‍👧"]),
+        ("The 🇫🇷🇩🇪 men", ["🇫🇷🇩🇪"]),
+        ("Łukasz, Zoë and the dog", ["Łukasz", "Zoë"]),
+        ("in 2024.", ["2024"]),
+        ("«dogs»", ["«", "»"]),
+        ("the 我喜欢 dog", ["我喜欢"]),
+        ("über u\u0308ber the grass", []),
+        ("", []),
+        (" \t ", []),
+    ],
+)
+def test_signs_and_words_that_cannot_be_read_are_found(kind: str, text: str, expected: list[str]) -> None:
+    assert found(text, subwords(kind)) == expected
+
+
+def test_rare_letters_of_the_source_alone_are_left_to_the_model() -> None:
+    chinese, english = learned("我喜欢狗。"), learned("I like dogs.")
+    assert found("我喜欢猫🐱。", chinese, english) == ["🐱"]
+    assert found("I like Zoë 猫.", english, chinese) == ["猫"]  # Latin letters stay a matter of the model
+    assert found("我喜欢猫。", chinese, learned("我喜歡狗。")) == ["猫"]
+
+
+def test_nothing_is_kept_where_every_byte_can_be_written_or_only_words_are_known() -> None:
+    assert found("A dog 🐶", subwords(byte_fallback=True)) == []
+    assert found("A cat 🐶", subwords("word")) == []
+
+
+def loses(texts: list[str]) -> list[Translation]:
+    """A model that writes all words backwards, and no sign."""
+    return backwards(["".join(letter for letter in text if letter not in "🐶❤") for text in texts])
+
+
+def test_signs_are_put_beside_the_words_they_stood_beside() -> None:
+    kept = Kept(ALWAYS, Unreadable(subwords(), subwords()))
+    texts = ["dogs🐶 run here", "🐶 the dogs run", "the dogs run 🐶", "the 🐶dogs ❤ run"]
+    outputs = [one.text for one in translate_texts(loses, texts, kept)]
+    assert outputs == ["HERE RUN DOGS🐶", "🐶 RUN DOGS THE", "RUN DOGS THE 🐶", "RUN 🐶DOGS ❤ THE"]
+
+
+def test_no_number_stands_for_signs_alone() -> None:
+    """A model that copies numbers would put them where they count something."""
+
+    def counts(texts: list[str]) -> list[Translation]:
+        return [answer("viele" if text == "the dogs run" else text.replace("🐶", ""), None) for text in texts]
+
+    kept = Kept(ALWAYS, Unreadable(subwords(), subwords()))
+    [one] = translate_texts(counts, ["the dogs 🐶 run"], kept)
+    assert one.text == "the dogs 🐶 run"
+    [other] = translate_texts(counts, ["the dogs 🐶 run {name}"], kept)
+    assert other.text == "the dogs 🐶 run {name}"
+
+
+def test_tags_and_signs_go_together() -> None:
+    keeper = Keeping.between(subwords(), subwords())
+
+    def own(texts: list[str]) -> list[Translation]:
+        return keeper(texts, loses, loses, lambda text, whole: lay_out(text, "line", whole=whole))
+
+    assert translate_html(own, "the <b>dogs 🐶</b> run") == "RUN <b>DOGS 🐶</b> THE"
