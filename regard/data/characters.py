@@ -17,9 +17,10 @@ def check_characters(name: str, corpus: Corpus, vocabularies: Sequence[Subwords]
     words = any(side.kind == "word" for side in vocabularies)
     what = "words" if words else "characters"
     remedy = 'subwords.kind = "bpe" writes most words' if words else "subwords.byte_fallback = true writes any"
+    copied = ", only copied from the source when translating" if len(vocabularies) == 2 and not words else ""
     found = Finding(
         f"{what} of {name} cannot be written by the subwords",
-        f"they are read as <unk> and never come out of the model; {remedy}",
+        f"they are read as <unk> and never come out of the model{copied}; {remedy}",
     )
     seen: list[set[str]] = [set() for _ in vocabularies]
     for row in islice(corpus.numbered(), _LINES_OF_WORDS if words else _LINES):

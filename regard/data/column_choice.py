@@ -19,8 +19,8 @@ _HEADINGS = (
     _SOURCE | _TARGET | {"", "text", "sentence", "label", "category", "class", "id", "question", "answer", "score"}
 )
 _DOCUMENT = frozenset({"doc", "document", "docid", "documentid", "article", "articleid"})
-_NUMBERS = frozenset({"id", "no"})
-"""also the codes of Indonesian and Norwegian; beside two other languages they head a column of numbers"""
+_NUMBERS = frozenset({"id", "no", "nr"})
+"""also codes of languages, such as Norwegian; beside two other languages they head a column of numbers"""
 _LICENSE = re.compile(r"\bCC[- ]?(BY|0)\b|^https?://\S+$")
 _ENOUGH = 20
 _FEW_KINDS = 0.05
@@ -40,11 +40,13 @@ class ColumnChoice:
 def choose_columns(file: Path, rows: Sequence[Sequence[str]], hints: Hints) -> ColumnChoice:
     """The columns of source and target in a table whose first rows are given."""
     names = [cell.strip() for cell in rows[0]]
-    if hints.columns is not None:
-        places = [_place(file, names, column, hints) for column in hints.columns]
+    asked = [joined_columns(column, names) for column in hints.columns or ()]
+    if asked:
+        sides = [[_place(file, names, column, hints) for column in own] for own in asked]
     else:
-        places = _by_name(file, names, hints) or _by_content(file, rows, names)
-    named = hints.columns is not None and any(isinstance(column, str) for column in hints.columns)
+        sides = [[place] for place in _by_name(file, rows, names, hints) or _by_content(file, rows, names)]
+    places = [own[0] for own in sides]
+    named = any(isinstance(column, str) for own in asked for column in own)
     header = True if named else _has_header(file, rows, places, hints)
     usable = header and all(names) and len(set(names)) == len(names)
     languages = [language_in(names[place]) if header else None for place in places]
@@ -54,12 +56,25 @@ def choose_columns(file: Path, rows: Sequence[Sequence[str]], hints: Hints) -> C
         raise UsageError(f"{file}: columns {_listed(places)} are both in the language {languages[0]}")
     document = next((name for name in names if _plain(name) in _DOCUMENT), None) if usable else None
     return ColumnChoice(
-        columns=tuple(names[place] if usable else place + 1 for place in places),
+        columns=tuple(_named(own, names if usable else []) for own in sides),
         header=header,
         source=hints.source or languages[0],
         target=hints.target or languages[-1] if len(places) == 2 else None,
         document=document,
     )
+
+
+def joined_columns(column: int | str, names: Sequence[str] = ()) -> tuple[int | str, ...]:
+    """The columns that `1+3` or `word+tags` reads as one text; a name of the header may hold a plus sign itself."""
+    if isinstance(column, int) or column in names:
+        return (column,)
+    return tuple(int(part) if part.strip().isdecimal() else part.strip() for part in column.split("+"))
+
+
+def _named(places: Sequence[int], names: Sequence[str]) -> int | str:
+    """Columns as the settings of a table list them."""
+    found = [names[place] if names else place + 1 for place in places]
+    return found[0] if len(found) == 1 else "+".join(map(str, found))
 
 
 def are_labels(column: Sequence[str]) -> bool:
@@ -79,11 +94,13 @@ def _place(file: Path, names: Sequence[str], column: int | str, hints: Hints) ->
     return names.index(column)
 
 
-def _by_name(file: Path, names: Sequence[str], hints: Hints) -> list[int]:
+def _by_name(file: Path, rows: Sequence[Sequence[str]], names: Sequence[str], hints: Hints) -> list[int]:
     """The places of the columns whose names in the first row tell what they are; empty if the names do not tell."""
     if hints.header is False:
         return []
     languages = {at: code for at, name in enumerate(names) if (code := language_in(name))}
+    if len(languages) > 2 and len(rows) > 1:
+        languages = {at: code for at, code in languages.items() if _is_text([row[at] for row in rows[1:]])}
     if len(languages) > 2:
         languages = {at: code for at, code in languages.items() if names[at].casefold() not in _NUMBERS}
     if hints.source and hints.target and len(set(languages.values())) > 1:
@@ -111,6 +128,12 @@ def _by_content(file: Path, rows: Sequence[Sequence[str]], names: Sequence[str])
         return [0, 1]
     texts = [at for at, column in enumerate(columns) if _is_text(column) and not are_labels(column)]
     if len(texts) == 2:
+        tags = next((at for at, column in enumerate(columns) if at not in texts and _is_text(column)), None)
+        if tags is not None and all(_are_words(columns[at]) for at in texts):
+            one, other = (at + 1 for at in texts)
+            told = f"columns {one} and {other} hold words, and column {tags + 1} what may be asked of them"
+            example = f"{one}+{tags + 1},{other} if it belongs to the source, {one},{other} if it does not"
+            raise Doubt(f"{file}: {told} ({_short(columns[tags])})", "--columns", example)
         return texts
     shown = ", ".join(f"{at + 1}: {_short(column)}" for at, column in enumerate(columns))
     raise Doubt(f"{file}: {len(columns)} columns do not tell which are source and target ({shown})", "--columns", "1,2")
@@ -142,6 +165,11 @@ def _like_a_name(column: Sequence[str]) -> bool:
     first, *body = column
     few = len(first.split()) <= 2 and not re.search(r"[.!?。？！…]$", first.strip()) and first not in body
     return few and statistics.median(len(cell.split()) for cell in body) >= 4
+
+
+def _are_words(column: Sequence[str]) -> bool:
+    """Whether most cells are a word or two."""
+    return statistics.median(len(cell.split()) for cell in column) <= 2
 
 
 def _is_text(column: Sequence[str]) -> bool:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import ClassVar, NamedTuple, Self
 
 from regard.base.errors import ConfigError, RegardError, unknown
-from regard.data.column_choice import ColumnChoice, choose_columns
+from regard.data.column_choice import ColumnChoice, choose_columns, joined_columns
 from regard.data.format import SIDES, Format, Hints, Recognized, TextRow
 
 _LOOKED_AT = 1_000
@@ -33,7 +33,8 @@ class Table(Format):
     unit: ClassVar[str] = "line"
 
     columns: tuple[int | str, ...] | None = None
-    """source and target, or one for a language model: numbers from 1 or names in the header; none: the only two"""
+    """source and target, or one for a language model: numbers from 1 or names in the header, those that are read
+    together joined by a plus sign (`1+3`); none: the only two"""
     header: bool = False
     """whether the first row holds names"""
 
@@ -44,7 +45,7 @@ class Table(Format):
             raise ConfigError(f"columns: one or two are wanted, not {len(self.columns)}")
         if len(set(self.columns)) < len(self.columns):
             raise ConfigError(f"columns: {self.columns[0]} is given twice; source and target are different columns")
-        for column in self.columns:
+        for column in (part for own in self.columns for part in joined_columns(own)):
             if isinstance(column, int) and column < 1:
                 raise ConfigError(f"columns: they are numbered from 1, but {column} is given")
             if isinstance(column, str) and not self.header:
@@ -68,7 +69,7 @@ class Table(Format):
 
     def rows(self, files: Sequence[Path]) -> Iterator[TextRow]:
         file, count, first = files[0], 0, 0
-        chosen: tuple[int, ...] = ()
+        chosen: tuple[tuple[int, ...], ...] = ()
         for line, cells in self.records(file):
             if not any(map(str.strip, cells)):
                 yield TextRow(line, ("",) * self.sides(files))
@@ -81,7 +82,7 @@ class Table(Format):
                 raise RegardError(
                     f"{file}, {self.unit} {line}: has {_columns(len(cells))}, but {self.unit} {first} has {count}"
                 )
-            yield TextRow(line, tuple(cells[at] for at in chosen))
+            yield TextRow(line, tuple(" ".join(cells[at] for at in own) for own in chosen))
 
     def words(self) -> str:
         named = self.columns or (1, 2)
@@ -110,7 +111,8 @@ class Table(Format):
                 )
         found: ColumnChoice = choose_columns(file, [record.cells for record in sample], hints)
         chosen = type(self)(**(vars(self) | {"columns": found.columns, "header": found.header}))
-        unread = len(sample[0].cells) - len(found.columns)
+        read = chosen._places(file, sample[0].line, sample[0].cells)
+        unread = len(sample[0].cells) - len({place for own in read for place in own})
         return Recognized(
             format=chosen,
             source=found.source,
@@ -119,20 +121,21 @@ class Table(Format):
             besides=f", {unread} other column{'s' if unread > 1 else ''} not read" if unread else "",
         )
 
-    def _places(self, file: Path, line: int, cells: list[str]) -> tuple[int, ...]:
-        """The places of the chosen columns, from 0."""
+    def _places(self, file: Path, line: int, cells: list[str]) -> tuple[tuple[int, ...], ...]:
+        """The places of the columns of each side, from 0."""
         if self.columns is None and len(cells) != 2:
             raise RegardError(f"{file}, {self.unit} {line}: two columns are wanted, but there are {len(cells)}")
         names = [cell.strip() for cell in cells] if self.header else []
-        places = []
-        for column in self.columns or (1, 2):
+
+        def place(column: int | str) -> int:
             if isinstance(column, str) and column not in names:
                 raise ConfigError(unknown(f"{file}, {self.unit} {line}", column, names, "columns"))
-            place = names.index(column) if isinstance(column, str) else column - 1
-            if place >= len(cells):
+            found = names.index(column) if isinstance(column, str) else column - 1
+            if found >= len(cells):
                 raise ConfigError(f"{file}, {self.unit} {line}: has {_columns(len(cells))}, so there is no {column}")
-            places.append(place)
-        return tuple(places)
+            return found
+
+        return tuple(tuple(map(place, joined_columns(column, names))) for column in self.columns or (1, 2))
 
 
 def one_line(cell: str) -> str:

@@ -14,12 +14,14 @@ from regard.data.corpus import Corpus
 from regard.data.folder_files import FileSets, files_in, is_container
 from regard.data.format import Doubt, Recognized
 from regard.data.holding_out import HeldOut, hold_out
+from regard.data.identification import language_of_lines
 from regard.data.recognize import recognize
+from regard.data.statistics import drawn
 from regard.data.table import Table
 from regard.tasks.task import Wishes
 from regard.tasks.texts import DataSettings
 
-_LOOKED_AT = 1_000
+_LOOKED_AT, _SAMPLED = 1_000, 50_000
 _FOLDER = "held-out"
 
 
@@ -31,6 +33,8 @@ class TextFiles:
     reading: Recognized
     wishes: Wishes
     held_out: HeldOut | None = None
+    identified: bool = False
+    """whether the languages are told by the text alone"""
     files: Mapping[Path, str] = field(default_factory=dict)
     """the held-out sets as text files, which are still to be written"""
 
@@ -50,6 +54,9 @@ class TextFiles:
     def notes(self) -> tuple[str, ...]:
         """What was recognized and what is held out, in words."""
         found = [f"read as: {self.reading.format.words()}{self.reading.besides}"]
+        if self.identified:
+            told = f"by its letters the text is {self.reading.source} → {self.reading.target}"
+            found.append(f"{told}; --source and --target say otherwise")
         if self.held_out is not None:
             shared = "source" if self.held_out.leaks == "source" else "source or target"
             apart = f"no training line shares its {shared} with them"
@@ -99,6 +106,7 @@ def find_texts(files: Sequence[Path], wishes: Wishes, sides: int) -> TextFiles |
         raise UsageError(f"source and target are both in the language {reading.source}; --source and --target name two")
     found = TextFiles(sets=sets, reading=reading, wishes=wishes)
     _refuse_copies(found.corpus)
+    found = _with_languages(found)
     if isinstance(reading.format, Table) and wishes.hints.columns is None:
         _doubt_labels(found.corpus)
     _check_held_out(found)
@@ -106,6 +114,19 @@ def find_texts(files: Sequence[Path], wishes: Wishes, sides: int) -> TextFiles |
         return found
     held_out = hold_out(found.corpus, reading.document, wishes.hold_out)
     return found if held_out is None else _with_held_out(found, held_out)
+
+
+def _with_languages(found: TextFiles) -> TextFiles:
+    """The same with the languages of both sides by what the text looks like, where names do not tell and it is clear."""
+    reading = found.reading
+    if found.corpus.sides != 2 or (reading.source and reading.target):
+        return found
+    sample = drawn(islice(found.corpus.rows(), _SAMPLED), _LOOKED_AT)
+    given = (reading.source, reading.target)
+    codes = [code or language_of_lines(side) for code, side in zip(given, zip(*sample, strict=True), strict=True)]
+    if None in codes or codes[0] == codes[1]:
+        return found
+    return replace(found, reading=replace(reading, source=codes[0], target=codes[1]), identified=True)
 
 
 def _sets(files: Sequence[Path], wishes: Wishes) -> FileSets | None:

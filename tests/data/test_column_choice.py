@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from regard.base.errors import UsageError
-from regard.data.column_choice import ColumnChoice, are_labels, choose_columns
+from regard.data.column_choice import ColumnChoice, are_labels, choose_columns, joined_columns
 from regard.data.format import Doubt, Hints
 
 FILE = Path("a.tsv")
@@ -74,6 +74,34 @@ def test_labels_are_few_texts_that_come_often() -> None:
     assert not are_labels([row[0] for row in PAIRS])
     labeled = [[("good", "bad")[at % 2], *row] for at, row in enumerate(PAIRS * 2)]
     assert choose_columns(FILE, labeled, Hints()).columns == (2, 3)
+
+
+@pytest.mark.parametrize("heading", ["Nr", "No", "id", "is", "to"])
+def test_a_column_of_numbers_is_no_language(heading: str) -> None:
+    rows = [[heading, "English", "Deutsch"], *([str(at), *row] for at, row in enumerate(PAIRS, start=1))]
+    found = choose_columns(FILE, rows, Hints())
+    assert (found.columns, found.source, found.target) == (("English", "Deutsch"), "en", "de")
+
+
+def test_tags_beside_words_are_asked_about() -> None:
+    """SIGMORPHON's lemma, form and tags: without the tags, nobody could tell which form is wanted."""
+    tags = ("V;PST", "V;PRS", "N;PL")
+    rows = [[f"lemma{at}", f"form{at}", tags[at % 3]] for at in range(90)]
+    with pytest.raises(Doubt, match=r"column 3 what may be asked of them \(“V;PRS”\); say it with --columns 1\+3,2 if"):
+        choose_columns(FILE, rows, Hints())
+    assert choose_columns(FILE, rows, Hints(columns=("1+3", 2))).columns == ("1+3", 2)
+    assert choose_columns(FILE, rows, Hints(columns=(1, 2))).columns == (1, 2)
+
+
+def test_columns_that_are_read_together() -> None:
+    rows = [["word", "tags", "form"], *([f"w{at}", "x", f"f{at}"] for at in range(9))]
+    assert choose_columns(FILE, rows, Hints(columns=("word+tags", "form"))).columns == ("word+tags", "form")
+    with pytest.raises(UsageError, match="unknown 'tag'"):
+        choose_columns(FILE, rows, Hints(columns=("word+tag", "form")))
+    assert joined_columns("a+b", ["a+b"]) == ("a+b",)
+    assert joined_columns("a+b", ["a", "b"]) == ("a", "b")
+    assert joined_columns("1+3") == (1, 3)
+    assert joined_columns(2) == (2,)
 
 
 def test_short_first_sentences_are_no_header() -> None:

@@ -95,7 +95,7 @@ def _check_installed() -> None:
 
     missing = [
         name
-        for name in ("babel", "starlette", "uvicorn", "prometheus_client", "py3langid", "python_multipart")
+        for name in ("babel", "starlette", "uvicorn", "prometheus_client", "python_multipart")
         if not find_spec(name)
     ]
     if missing:

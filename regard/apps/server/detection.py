@@ -1,25 +1,18 @@
-"""Language identification for `auto` and `/detect`, by py3langid: a naive Bayes classifier over byte n-grams.
+"""Language identification for `auto` and `/detect`: the text alone is read, no model is asked.
 
-Lui and Baldwin, langid.py: An Off-the-shelf Language Identification Tool, 2012, ACL. It knows 140 languages, works
-offline and reads the text alone, so no model is asked. The confidence of a language is its probability among all 140:
-those of the served languages add up to less than 1 where the text may be in another one. A language that the library
-does not know gets what is left.
+The confidence of a language is its probability among all that the library knows: those of the served languages add up
+to less than 1 where the text may be in another one. A language that the library does not know gets what is left.
 """
 
 import re
 from collections.abc import Sequence
-from functools import lru_cache
-from typing import Any
-
-from py3langid.langid import MODEL_FILE, LanguageIdentifier  # type: ignore[import-untyped]
 
 from regard.apps.server.messages import DetectedLanguage
+from regard.data.identification import DIALECTS, ranked_languages
 from regard.markup.html_text import Passage, passages
 
 SAMPLE = 1_000
 """characters of the sample"""
-_DIALECTS = {"yue": "zh", "wuu": "zh", "arz": "ar", "ary": "ar", "nn": "no", "nb": "no", "pcm": "en", "ext": "es"}
-"""what the library tells apart, and most people do not"""
 _SURE = 0.5
 _ADDRESS = re.compile(r"(?:https?://|www\.)\S+|\S+@\S+\.\S+|\{[^{}]*\}")
 
@@ -38,10 +31,10 @@ def sample(text: str, form: str = "text") -> str:
 def confidences(text: str, languages: Sequence[str]) -> dict[str, float]:
     """The probability that a text is in each of these languages, the likeliest first; the rest to 1 is for others."""
     ranked: dict[str, float] = {}
-    for code, share in _identifier().rank(text):
+    for code, share in ranked_languages(text):
         ranked[code] = ranked.get(code, 0.0) + share
-        if code in _DIALECTS and code not in map(_base, languages):
-            ranked[_DIALECTS[code]] = ranked.get(_DIALECTS[code], 0.0) + share
+        if code in DIALECTS and code not in map(_base, languages):
+            ranked[DIALECTS[code]] = ranked.get(DIALECTS[code], 0.0) + share
     known = [code for code in languages if _base(code) in ranked]
     found = {code: min(1.0, ranked[_base(code)]) for code in known}
     strangers = [code for code in languages if code not in found]
@@ -64,8 +57,3 @@ def _base(code: str) -> str:
     """`pt_BR` is Portuguese, `nb` Norwegian."""
     base = re.split("[-_]", code)[0].lower()
     return "no" if base == "nb" else base
-
-
-@lru_cache(maxsize=1)
-def _identifier() -> Any:
-    return LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)

@@ -35,6 +35,18 @@ def test_placeholders_are_kept_letter_for_letter(call: Call) -> None:
     assert found["translatedText"].count("\n") == 1
 
 
+def test_signs_that_no_subword_writes_are_kept_in_every_form(call: Call, engine: Engine) -> None:
+    text = "the dog 🐶 sees Łukasz"
+    [own] = engine.translator.translate([text])
+    assert (own.text.count("🐶"), own.text.count("Łukasz")) == (1, 1)
+    assert translate(call, q=text)["translatedText"] == own.text
+    page = translate(call, q=f"<p>{text}</p>", format="html")["translatedText"]
+    assert (page.count("🐶"), page.count("Łukasz")) == (1, 1)
+    told = call("POST", "/explain", json={"q": text, "source": "en", "target": "de"}).json()
+    assert told["target"]["text"] == own.text
+    assert {"🐶", "Łukasz"} <= set(told["target"]["words"])
+
+
 def test_tags_are_kept_and_texts_between_them_translated(call: Call) -> None:
     page = "<p title='x'>the dog <b>sees</b> the cat</p><br/><script>the dog</script>"
     found = translate(call, q=page, format="html")["translatedText"]
