@@ -145,7 +145,8 @@ class Translator:
                 partial(search, alignments=self.aligner is not None),
                 lambda text, whole: self.lay_out(text, split, whole),
             )
-            found.update(zip((at for at, own in enumerate(marked) if own), kept, strict=True))
+            asked = kept if alignments else [replace(one, alignment=None) for one in kept]
+            found.update(zip((at for at, own in enumerate(marked) if own), asked, strict=True))
         return [on_line(found[at], first_line + at) for at in range(len(texts))]
 
     def lay_out(self, text: str, split: Split | None = None, whole: Sequence[tuple[int, int]] = ()) -> Layout:

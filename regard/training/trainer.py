@@ -249,7 +249,8 @@ class Trainer:
         mean, single = (-score if metric in self.lower else score for score in (final.score, best.score))
         if len(final.steps) > 1:
             return f"the mean of {count} validations ({metric} {mean:.4g}, best single {single:.4g})"
-        worse = f"the mean of {count} was worse ({mean:.4g})"
+        equal = f"{mean:.4g}" == f"{single:.4g}"
+        worse = f"the mean of {count} was {'no better' if equal else f'worse ({mean:.4g})'}"
         return f"the best validation, step {best.step} ({metric} {single:.4g}); {worse}"
 
     def _log(self, kind: str, **values: Any) -> None:
