@@ -55,7 +55,7 @@ class TextFiles:
         """What was recognized and what is held out, in words."""
         found = [f"read as: {self.reading.format.words()}{self.reading.besides}"]
         if self.identified:
-            told = f"by its letters the text is {self.reading.source} → {self.reading.target}"
+            told = f"by its words the text is {self.reading.source} → {self.reading.target}"
             found.append(f"{told}; --source and --target say otherwise")
         if self.held_out is not None:
             shared = "source" if self.held_out.leaks == "source" else "source or target"
@@ -117,7 +117,7 @@ def find_texts(files: Sequence[Path], wishes: Wishes, sides: int) -> TextFiles |
 
 
 def _with_languages(found: TextFiles) -> TextFiles:
-    """The same with the languages of both sides by what the text looks like, where names do not tell and it is clear."""
+    """The same with the languages of both sides by their text, where names do not tell and the text does."""
     reading = found.reading
     if found.corpus.sides != 2 or (reading.source and reading.target):
         return found
