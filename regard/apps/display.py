@@ -1,8 +1,14 @@
-"""Progress bars on standard error."""
+"""Progress bars and hints on standard error."""
 
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+
+
+def say_next(hint: str) -> None:
+    """On a terminal, say what can be done next."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"next: {hint}\n")
 
 
 @contextmanager

@@ -6,9 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-import typer
-
-from regard.apps.display import bar
+from regard.apps.display import bar, say_next
 
 if TYPE_CHECKING:
     from regard.decoding.stream import Sink
@@ -84,9 +82,9 @@ def sink(out: Path | None) -> "Iterator[Sink]":
 
 
 def suggest_next(out: Path | None, model: Path) -> None:
-    """On a terminal, say what was written and what can be done next."""
-    if out is not None and sys.stderr.isatty():
-        typer.echo(f"wrote {out}; next: regard inspect {model} 'a sentence' shows how one is translated", err=True)
+    """On a terminal, say what can be done with a model that has written a file."""
+    if out is not None:
+        say_next(f"regard inspect {model} 'a sentence' shows how one is translated")
 
 
 def refuse_with_document(path: Path, **options: Any) -> None:

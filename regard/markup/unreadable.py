@@ -3,7 +3,7 @@
 Their subwords are all `<unk>`, so no model can translate them; they are kept as placeholders are. A sign is kept by
 itself, a letter or digit with the word that it is part of, which is a name more often than not. Letters of a script
 that the source is written in and the target is not, such as a rare Chinese character on its way to English, are left
-to the model: nobody could read the copy.
+to the model: few could read the copy. Latin letters are copied anywhere.
 """
 
 import unicodedata
@@ -15,6 +15,8 @@ from regard.data.subwords.tokenizer import SPECIALS, UNK, Subwords
 from regard.data.word_spans import Span, word_spans
 from regard.markup.units import snap
 
+_EVERYWHERE = "LATIN"
+"""the script whose names are read, and written, all over the world"""
 _BY_LETTERS = ("bpe", "unigram", "character")
 """kinds of subwords that can write any word whose characters they have"""
 
@@ -51,7 +53,7 @@ class Unreadable:
 
     def _is_copied(self, letter: str) -> bool:
         script = _script(letter)
-        return script is None or script in self._written or script not in self._read
+        return script in (None, _EVERYWHERE) or script in self._written or script not in self._read
 
     @cached_property
     def _known(self) -> dict[str, bool]:

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from regard.apps.display import bar
+from regard.apps.display import bar, say_next
 
 
 class Terminal(io.StringIO):
@@ -28,3 +28,14 @@ def test_a_terminal_shows_how_far_it_is(monkeypatch: pytest.MonkeyPatch, capsys:
     assert "translating" in terminal.getvalue()
     assert "10/10" in terminal.getvalue()
     assert capsys.readouterr().out == ""
+
+
+def test_what_comes_next_is_said_to_people_alone(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    say_next("regard train run.toml")
+    assert capsys.readouterr() == ("", "")
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stderr", terminal)
+    say_next("regard train run.toml")
+    assert terminal.getvalue() == "next: regard train run.toml\n"

@@ -73,4 +73,4 @@ def test_what_can_be_done_next_is_said_on_a_terminal_alone(
     assert capsys.readouterr().err == ""
     monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     suggest_next(Path("out.txt"), Path("runs/en-de"))
-    assert capsys.readouterr().err.startswith("wrote out.txt; next: regard inspect runs/en-de")
+    assert capsys.readouterr().err.startswith("next: regard inspect runs/en-de")

@@ -46,7 +46,8 @@ def test_signs_and_words_that_cannot_be_read_are_found(kind: str, text: str, exp
 def test_rare_letters_of_the_source_alone_are_left_to_the_model() -> None:
     chinese, english = learned("我喜欢狗。"), learned("I like dogs.")
     assert found("我喜欢猫🐱。", chinese, english) == ["🐱"]
-    assert found("I like Zoë 猫.", english, chinese) == ["猫"]  # Latin letters stay a matter of the model
+    assert found("Я люблю ёлку.", learned("Я люблю собаку."), english) == []
+    assert found("I like Zoë 猫.", english, chinese) == ["Zoë", "猫"]  # Latin names are read everywhere
     assert found("我喜欢猫。", chinese, learned("我喜歡狗。")) == ["猫"]
 
 

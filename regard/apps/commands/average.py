@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from regard.apps.display import say_next
 from regard.apps.options import examples
 
 app = typer.Typer(add_completion=False)
@@ -26,3 +27,4 @@ def average(
 
     save_artifact(out, average_artifacts(models))
     typer.echo(f"wrote {out}, the mean of {len(models)} models")
+    say_next(f"regard compare {out} {models[0]} --test SOURCE TARGET")

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 import typer
 
 from regard.apps.commands.train import DataOption, SetOption
+from regard.apps.display import say_next
 from regard.apps.options import DeviceOption, FileGroups, ThreadsOption, examples, use_threads
 
 app = typer.Typer(add_completion=False)
@@ -47,6 +48,7 @@ def doctor(
         typer.echo("\nTraining on this machine")
         _processor()
         _predict(started, seconds, device)
+    say_next(f"regard train {run}")
 
 
 def _processor() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from regard.apps.display import bar
+from regard.apps.display import bar, say_next
 from regard.apps.options import (
     BeamOption,
     ColumnsOption,
@@ -109,6 +109,7 @@ def evaluate(
             raise UsageError(f"--baseline: {model}: only systems that write text can be compared by this test")
         paired = [] if baseline is None else _compared(judged[0], baseline, files, how, device, engine)
     _show(scores, paired, baseline, as_json)
+    say_next(f"regard serve {model}")
 
 
 def _compared(

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from regard.apps.display import say_next
 from regard.apps.options import examples
 
 app = typer.Typer(add_completion=False)
@@ -50,3 +51,5 @@ def export(
         export_ctranslate2(model, out, quantize or "float32", force=force)
     size = sum(file.stat().st_size for file in out.iterdir())
     typer.echo(f"wrote {out}, {size / 2**20:.1f} MiB for {to}")
+    if to == "ctranslate2":
+        say_next(f"regard translate {model} --engine ctranslate2 < input.txt, or any program that takes {out}")

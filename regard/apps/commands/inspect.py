@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from regard.apps.display import say_next
 from regard.apps.options import (
     BeamOption,
     DeviceOption,
@@ -133,6 +134,7 @@ def _write_page(explanation: "Explanation", page: Path) -> None:
     write_text(page, explanation.to_html(f"{explanation.source} → {explanation.target}"))
     typer.echo(explanation.target)
     typer.echo(f"wrote {page}")
+    say_next(f"open {page} in a browser; regard serve gives the same page for any text")
 
 
 def _write_pictures(pictures: ModuleType, explanation: "Explanation", page: Path, endings: list[str]) -> None:

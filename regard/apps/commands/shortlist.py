@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from regard.apps.commands.align import read_pairs
+from regard.apps.display import say_next
 from regard.apps.options import examples
 
 app = typer.Typer(add_completion=False)
@@ -48,3 +49,4 @@ def shortlist(
     listed = sum(len(own) for own in found.translations)
     size = len(found.to_extras()["tokens"]) / 2**10
     typer.echo(f"{listed:,} translations, {len(found.frequent):,} frequent tokens; {size:,.0f} KiB kept in {file}")
+    say_next(f"regard translate {model} --shortlist < input.txt")

@@ -6,9 +6,12 @@ from typing import Annotated
 
 import typer
 
+from regard.apps.display import say_next
 from regard.apps.options import DeviceOption, ThreadsOption, examples, use_threads
 
 app = typer.Typer(add_completion=False)
+_USES = {"translate": "translate", "language": "generate"}
+"""the command that uses a model, by its task"""
 RunsOption = Annotated[Path, typer.Option("--runs", help="The folder that holds the run folders.")]
 DataOption = Annotated[
     Path | None, typer.Option("--data", help="The folder of the data files; by default the run file's.")
@@ -48,3 +51,5 @@ def train_command(
     if test:
         files = [str(home / file) for file in test]
         typer.echo(f"next: {shlex.join(['regard', 'evaluate', str(folder), *files])}")
+    else:
+        say_next(f"regard {_USES.get(settings.task.task_name(), 'evaluate')} {folder} --help")
