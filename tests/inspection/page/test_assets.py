@@ -300,6 +300,28 @@ def test_one_sentence_of_many_is_looked_into(site: Site, visit: Open) -> None:
         site.translator.max_source = None
 
 
+@pytest.mark.parametrize("direction", ["ltr", "rtl"])
+def test_the_mark_of_a_sentence_covers_none_of_its_signs(direction: str, site: Site, visit: Open) -> None:
+    page = visit(site.address)
+    page.evaluate(
+        """direction => {
+          const line = document.body.appendChild(document.createElement("p"));
+          line.dir = direction;
+          for (const [text, space] of [["المدينة", " "], ["القديمة", ""], [".", ""]]) {
+            const word = line.appendChild(document.createElement("span"));
+            word.className = "word picked made";
+            word.textContent = text;
+            line.append(space);
+          }
+        }""",
+        direction,
+    )
+    dot = page.locator(".made").last
+    marked = dot.screenshot()
+    page.locator(".made").nth(1).evaluate("word => { word.style.boxShadow = 'none'; }")
+    assert dot.screenshot() == marked
+
+
 def test_a_sentence_that_is_too_long_is_translated_and_told(site: Site, visit: Open) -> None:
     page = typed(visit(site.address), "the dog " * 140)
     page.get_by_text("This sentence is too long to look into.").wait_for()
