@@ -3,7 +3,8 @@
 Their subwords are all `<unk>`, so no model can translate them; they are kept as placeholders are. A sign is kept by
 itself, a letter or digit with the word that it is part of, which is a name more often than not. Letters of a script
 that the source is written in and the target is not, such as a rare Chinese character on its way to English, are left
-to the model: few could read the copy. Latin letters are copied anywhere.
+to the model: few could read the copy. Latin letters are copied anywhere. Of a vocabulary of words, it is the letters
+that count: an unknown word made of known ones is left to the model.
 """
 
 import unicodedata
@@ -30,7 +31,7 @@ class Unreadable:
 
     def find(self, text: str) -> list[Span]:
         """The spans to copy, in order: signs, and words with an unreadable letter."""
-        if self.source.kind not in _BY_LETTERS or all(map(self._reads, set(text))):
+        if all(map(self._reads, set(text))):
             return []
         places = [span for span in _combined(text) if not self._reads_all(text[slice(*span)])]
         words = word_spans(text)
@@ -62,8 +63,14 @@ class Unreadable:
     def _reads(self, letter: str) -> bool:
         known = self._known.get(letter)
         if known is None:
-            known = self._known[letter] = letter.isspace() or UNK not in self.source.encode(letter)
+            known = letter.isspace() or UNK not in self.source.encode(letter) or letter in self._in_words
+            self._known[letter] = known
         return known
+
+    @cached_property
+    def _in_words(self) -> frozenset[str]:
+        """The letters of a vocabulary of words, which are not read alone."""
+        return frozenset() if self.source.kind in _BY_LETTERS else _letters(self.source)
 
     @cached_property
     def _read(self) -> frozenset[str]:
@@ -95,8 +102,11 @@ def _combined(text: str) -> Iterator[Span]:
 
 def _scripts(subwords: Subwords) -> frozenset[str]:
     """The scripts of the letters in a vocabulary."""
-    found = map(_script, {letter for piece in subwords.pieces[len(SPECIALS) :] for letter in piece})
-    return frozenset(script for script in found if script)
+    return frozenset(script for script in map(_script, _letters(subwords)) if script)
+
+
+def _letters(subwords: Subwords) -> frozenset[str]:
+    return frozenset(letter for piece in subwords.pieces[len(SPECIALS) :] for letter in piece)
 
 
 def _script(letter: str) -> str | None:

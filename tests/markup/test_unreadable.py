@@ -51,9 +51,12 @@ def test_rare_letters_of_the_source_alone_are_left_to_the_model() -> None:
     assert found("我喜欢猫。", chinese, learned("我喜歡狗。")) == ["猫"]
 
 
-def test_nothing_is_kept_where_every_byte_can_be_written_or_only_words_are_known() -> None:
+def test_nothing_is_kept_where_every_byte_can_be_written() -> None:
     assert found("A dog 🐶", subwords(byte_fallback=True)) == []
-    assert found("A cat 🐶", subwords("word")) == []
+
+
+def test_of_words_the_letters_count() -> None:
+    assert found("A god 🐶 Łukasz", subwords("word")) == ["🐶", "Łukasz"]  # "god" is unknown, its letters are not
 
 
 def loses(texts: list[str]) -> list[Translation]:
