@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from regard.attention.record import record
     from regard.attention.score import SCORES as scores
     from regard.attention.soft_dict import SoftDict
+    from regard.audit.auditing import audit
+    from regard.audit.subject import Subject
+    from regard.audit.verdict import AuditReport
     from regard.base.errors import RegardError
     from regard.data.links import Link, read_gold
     from regard.decoding.generator import Generator
@@ -66,6 +69,7 @@ __version__ = "0.1.0"
 _HOMES = {
     "Aligner": "alignment.aligner",
     "Attention": "attention.multihead",
+    "AuditReport": "audit.verdict",
     "Block": "layers.block",
     "Generator": "decoding.generator",
     "Interrupted": "training.interrupt",
@@ -76,9 +80,11 @@ _HOMES = {
     "Residual": "layers.residual",
     "Sizes": "attention.part",
     "SoftDict": "attention.soft_dict",
+    "Subject": "audit.subject",
     "Trained": "learning",
     "Translator": "decoding.translator",
     "attend": "attention.core",
+    "audit": "audit.auditing",
     "backend_choice": "attention.core",
     "backends": "attention.backend:BACKENDS",
     "error_rates": "metrics.alignment_error",
@@ -107,6 +113,7 @@ _HOMES = {
 __all__ = [
     "Aligner",
     "Attention",
+    "AuditReport",
     "Block",
     "Generator",
     "Interrupted",
@@ -117,9 +124,11 @@ __all__ = [
     "Residual",
     "Sizes",
     "SoftDict",
+    "Subject",
     "Trained",
     "Translator",
     "attend",
+    "audit",
     "backend_choice",
     "backends",
     "error_rates",
@@ -161,7 +170,7 @@ def __dir__() -> list[str]:
 
 
 class _FrontDoor(ModuleType):
-    """`regard.models` and `regard.tasks` are the catalogs of the folders with these names, not the folders."""
+    """`regard.models` and `regard.tasks` are catalogs and `regard.audit` a function, not the folders of these names."""
 
     def __setattr__(self, name: str, value: Any) -> None:
         if not (name in _HOMES and isinstance(value, ModuleType)):  # Python sets an imported folder as an attribute

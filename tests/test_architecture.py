@@ -25,7 +25,7 @@ ORDER = (
     ("runs",),
     ("training", "decoding", "metrics"),
     ("alignment", "markup"),
-    ("inspection", "interop"),
+    ("audit", "inspection", "interop"),
     ("tasks",),
     (FRONT_DOOR,),
     ("apps",),

@@ -45,6 +45,7 @@ COMMANDS = {
     "average": ("regard.apps.commands.average", "Average the weights of several models."),
     "export": ("regard.apps.commands.export", "Export a model to CTranslate2 or ONNX."),
     "inspect": ("regard.apps.commands.inspect", "Explain a translation on a page that opens offline."),
+    "audit": ("regard.apps.commands.audit", "Try the laws of attention on anybody's attention."),
     "draw": ("regard.apps.commands.draw", "Draw masks, positions, normalizers or attention weights."),
 }
 """name: (module, what it does)"""
@@ -142,7 +143,12 @@ def _check_streams() -> None:
 
 def _run(arguments: list[str]) -> None:
     command = get_command(cli)
-    with command.make_context("regard", arguments or ["--help"]) as context:
+    if not arguments:
+        from regard.apps.standing import standing
+
+        typer.echo(standing(Path.cwd()))
+        return
+    with command.make_context("regard", arguments) as context:
         command.invoke(context)
 
 

@@ -45,9 +45,14 @@ def test_help_lists_every_command_with_its_summary() -> None:
         assert summary in done.stdout
 
 
-def test_no_arguments_show_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_arguments_show_where_you_are(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
     assert cli.main([]) == 0
-    assert "Usage: regard" in capsys.readouterr().out
+    printed = capsys.readouterr().out
+    assert "regard demo" in printed
+    assert "regard --help lists all commands" in printed
 
 
 def test_help_imports_nothing_heavy() -> None:
