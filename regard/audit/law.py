@@ -49,7 +49,7 @@ def tolerance(subject: Subject) -> float:
     return _TOLERANCE.get(subject.precision, 0.05) * (10 if subject.claims.deep else 1)
 
 
-def compare(subject: Subject, found: Tensor, right: Tensor, what: str) -> str | None:
+def unequal(subject: Subject, found: Tensor, right: Tensor, what: str) -> str | None:
     """A complaint if two results differ by more than rounding."""
     apart = difference(found, right)
     return f"{what}: they differ by {apart:.1e} of the largest" if apart > tolerance(subject) else None

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
 from xml.sax.saxutils import escape
 
-Outcome = Literal["holds", "breaks", "does not apply"]
+Ruling = Literal["holds", "breaks", "does not apply"]
 
 
 @dataclass(frozen=True)
@@ -14,7 +14,7 @@ class Verdict:
 
     law: str
     question: str
-    outcome: Outcome
+    outcome: Ruling
     detail: str = ""
     """how it breaks, why it does not apply, or a figure that was measured"""
     example: dict[str, Any] | None = None

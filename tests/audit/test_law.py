@@ -1,6 +1,6 @@
 import torch
 
-from regard.audit.law import LAWS, Law, compare, difference, tolerance
+from regard.audit.law import LAWS, Law, difference, tolerance, unequal
 from regard.audit.subject import Claims
 from tests.audit.mutants import LayerUnderAudit
 
@@ -24,5 +24,5 @@ def test_layers_on_top_of_each_other_round_more_often() -> None:
     flat = tolerance(subject)
     subject.claims = Claims(deep=True)
     assert tolerance(subject) == 10 * flat
-    assert compare(subject, torch.ones(1), torch.ones(1), "two") is None
-    assert compare(subject, torch.ones(1), torch.zeros(1), "two") == "two: they differ by 1.0e+06 of the largest"
+    assert unequal(subject, torch.ones(1), torch.ones(1), "two") is None
+    assert unequal(subject, torch.ones(1), torch.zeros(1), "two") == "two: they differ by 1.0e+06 of the largest"

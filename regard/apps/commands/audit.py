@@ -11,6 +11,7 @@ app = typer.Typer(add_completion=False)
 
 
 @app.command(
+    "audit",
     epilog=examples(
         "regard audit torch.nn.functional:scaled_dot_product_attention",
         "regard audit 'torch.nn:MultiheadAttention(16, 4, batch_first=True)' --json audit.json --badge audit.svg",
@@ -18,7 +19,7 @@ app = typer.Typer(add_completion=False)
         "regard audit 'regard:Attention(heads=4, mask=\"causal\")'",
     ),
 )
-def audit(
+def audit_command(
     target: Annotated[
         str,
         typer.Argument(
@@ -42,7 +43,7 @@ def audit(
     """
     use_threads(threads)
     from regard.apps.display import bar
-    from regard.audit.auditing import audit as examine
+    from regard.audit.auditing import audit
     from regard.audit.law import LAWS
     from regard.audit.targets import target_of
     from regard.base.files import write_text
@@ -50,7 +51,7 @@ def audit(
     claims: dict[str, Any] = {"causal": True} if causal else {}
     found, wanted = target_of(target), law or list(LAWS)
     with bar("trying the laws", len(wanted)) as advance:
-        report = examine(found, laws=wanted, width=width, examples=tries, say=lambda _: advance(1), **claims)
+        report = audit(found, laws=wanted, width=width, examples=tries, say=lambda _: advance(1), **claims)
     typer.echo(str(report))
     for path, text in ((json_file, report.to_json()), (badge, report.badge())):
         if path is not None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from regard.audit.example import Example
-from regard.audit.law import Law, compare
+from regard.audit.law import Law, unequal
 from regard.audit.subject import Subject
 
 
@@ -26,7 +26,7 @@ class Caching(Law):
             parts = subject.cached(inputs, cut)
             if parts is None:
                 return None
-            said = compare(subject, parts, whole, f"cached after {cut} of {example.keys} positions, and uncached")
+            said = unequal(subject, parts, whole, f"cached after {cut} of {example.keys} positions, and uncached")
             if said is not None:
                 return said
         return None

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 
 from regard.audit.example import Example
-from regard.audit.law import Law, compare
+from regard.audit.law import Law, unequal
 from regard.audit.subject import Subject
 
 
@@ -20,7 +20,7 @@ class Company(Law):
         for at in range(example.batch):
             one = {name: value[at : at + 1] for name, value in inputs.items()}
             alone = subject(one, None if mask is None else mask[at : at + 1])
-            said = compare(subject, together[at : at + 1], alone, f"example {at} alone and in its batch")
+            said = unequal(subject, together[at : at + 1], alone, f"example {at} alone and in its batch")
             if said is not None:
                 return said
         return None

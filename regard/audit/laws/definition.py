@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from regard.audit.example import Example
-from regard.audit.law import Law, compare
+from regard.audit.law import Law, unequal
 from regard.audit.subject import Subject
 
 
@@ -33,4 +33,4 @@ class Definition(Law):
         found = subject(inputs, mask)
         if found.shape != right.shape:
             return f"its output has the shape {tuple(found.shape)} instead of {tuple(right.shape)}"
-        return compare(subject, found, right, what)
+        return unequal(subject, found, right, what)

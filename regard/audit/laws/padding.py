@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 import torch
 
 from regard.audit.example import Example
-from regard.audit.law import Law, compare
+from regard.audit.law import Law, unequal
 from regard.audit.subject import Subject
 
 
@@ -30,4 +30,4 @@ class Padding(Law):
         keep[..., example.keys :] = False
         alone = subject(short, bare.keep)
         padded = subject(inputs, keep)[..., : example.queries, :]
-        return compare(subject, padded, alone, "two positions of padding change the answer")
+        return unequal(subject, padded, alone, "two positions of padding change the answer")

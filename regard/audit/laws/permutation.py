@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 
 from regard.audit.example import Example
-from regard.audit.law import Law, compare
+from regard.audit.law import Law, unequal
 from regard.audit.subject import Subject, at_positions
 
 
@@ -32,4 +32,4 @@ class Permutation(Law):
         else:
             found = subject(moved, None if mask is None else mask[:, order][..., order])
             right = subject(inputs, mask)[..., order, :]
-        return compare(subject, found, right, f"in the order {order.tolist()}")
+        return unequal(subject, found, right, f"in the order {order.tolist()}")

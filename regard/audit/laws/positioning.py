@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import torch
 
 from regard.audit.example import Example
-from regard.audit.law import Law, compare, difference
+from regard.audit.law import Law, difference, unequal
 from regard.audit.subject import Subject, at_positions
 
 _LEAST = {torch.float64: 1e-12, torch.float32: 1e-6}
@@ -36,7 +36,7 @@ class Positioning(Law):
         if shifted is None:
             return None
         if subject.claims.positions == "relative":
-            return compare(subject, shifted, whole, "counted from 3 instead of 0, though its positions are relative")
+            return unequal(subject, shifted, whole, "counted from 3 instead of 0, though its positions are relative")
         if difference(shifted, whole) <= _LEAST[subject.precision]:
             return "counted from 3 instead of 0, nothing changes, though its positions are absolute"
         return None
