@@ -69,6 +69,10 @@ class Mask(Part):
         """The masks of which one must say yes; just itself unless composed with `|`."""
         return (self,)
 
+    def parts(self) -> tuple["Mask", ...]:
+        """All masks that it is composed of; only itself if it is not."""
+        return (self,)
+
     def spelled(self) -> str:
         """The mask as written in a config, such as `causal & window(size=128)`."""
         name, given = type(self).__module__.rpartition(".")[2], []
@@ -101,6 +105,9 @@ class _Composed(Mask):
 
     def spelled(self) -> str:
         return f"({self.left.spelled()} {self.sign} {self.right.spelled()})"
+
+    def parts(self) -> tuple[Mask, ...]:
+        return self.left.parts() + self.right.parts()
 
     @property
     def keys_only(self) -> bool:  # type: ignore[override]

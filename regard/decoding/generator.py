@@ -96,6 +96,15 @@ class Generator:
             scores += found[0, len(scores) - start :].tolist()
         return scores
 
+    def remember_more(self, size: int) -> None:
+        """Let a model that recalls earlier segments see `size` tokens back, such as more than in training."""
+        for model in self.models:
+            if not isinstance(model, Recalling):
+                raise UsageError(
+                    f"memory: a {type(model).__name__} has no memory of earlier segments; transformer_xl has one"
+                )
+            model.remember_more(size)
+
     def _score_segments(self, model: Recalling, stream: list[int], length: int) -> list[float]:
         """The log-probability of each token of a text, read segment by segment, each recalling what is before it."""
         scores: list[float] = []

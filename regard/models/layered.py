@@ -20,6 +20,7 @@ import torch
 
 from regard.attention.mask import MASKS, Mask
 from regard.attention.masks.causal import Causal
+from regard.attention.masks.window import Window
 from regard.attention.memories.growing import Growing
 from regard.attention.memory import MEMORIES, Memory, MixedMemory
 from regard.attention.multihead import Attention
@@ -55,6 +56,9 @@ class Layered(Design):
     mask: Annotated[Any, MASKS] = None
     """the mask of self-attention, combined with the padding mask and, in a decoder, with the causal mask: `window(128)`
     reaches to both sides in an encoder and back in a decoder. Cross-attention sees the whole source."""
+    backend: Literal["auto", "plain", "blockwise"] = "auto"
+    """the implementation of attention, which changes time and memory, but no number. auto: the fastest that serves it;
+    plain: all pairs at once; blockwise: a block of queries at a time, and again in the backward pass"""
     memory: str | dict[str, Any] = "growing"
     """how self-attention stores keys and values. In a decoder, which goes step by step: growing (the KV cache), rolling
     or recurrent; in an encoder, which has the whole text: compressed or latent. The other one then uses growing."""
@@ -122,6 +126,7 @@ class Layered(Design):
             dropout=self.attention_dropout,
             bias=self.linear_bias in ("all", "projections"),
             output_bias=self.linear_bias == "all",
+            backend=None if self.backend == "auto" else self.backend,
             **changes,
         )
 
@@ -169,6 +174,17 @@ class Layered(Design):
         _share_memories(stack)
         self._try(stack.blocks[0], view)
         return stack
+
+    def remarks(self, length: int) -> list[str]:
+        found = []
+        for part in () if self.mask is None else self.mask.parts():
+            size = getattr(part, "size", None)
+            if isinstance(part, Window) and isinstance(size, int) and size >= length:
+                found.append(
+                    f"{self.where}.mask: window({size}) is as wide as the texts, which have {length} tokens, so it "
+                    f"hides nothing and saves nothing; window({max(1, length // 4)}) would"
+                )
+        return found
 
     def pairs(self, length: float) -> float:
         """The multiplications of a query in one layer's self-attention over `length` keys: logits and weighted sum."""

@@ -80,6 +80,10 @@ class Design(ABC):
         `length` is that of a typical sentence; it decides how many pairs attention computes.
         """
 
+    def remarks(self, length: int) -> list[str]:
+        """What a person should know about settings that are allowed, but odd for texts of this length."""
+        return []
+
     def training_flops(
         self,
         source_tokens: float,

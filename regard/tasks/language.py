@@ -90,6 +90,9 @@ class Language(Task):
         """Loss and perplexity without label smoothing."""
         return mean_losses(model, prepared.dev, partial(_next_tokens, CrossEntropy(smoothing=0.0)))
 
+    def longest(self) -> int | None:
+        return self.streams.length + self.streams.context
+
     def flops(self, design: Design, prepared: PreparedText) -> float:
         return design.training_flops(0, prepared.train.epoch()[1], prepared.sizes)
 
@@ -114,6 +117,8 @@ class Language(Task):
     @classmethod
     def evaluate(cls, opened: Generator, files: Sequence[Path], how: Evaluation) -> list[QualityScore]:
         """Perplexity by subword and by word, and bits per character."""
+        if how.memory is not None:
+            opened.remember_more(how.memory)
         lines = [line.text for line in how.corpus(files).lines()]
         values = opened.score(lines)
         characters = sum(len(line) + 1 for line in lines)

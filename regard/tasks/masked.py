@@ -50,6 +50,8 @@ class Masked(Task):
     cross_entropy: CrossEntropy = field(default_factory=CrossEntropy, metadata={"path": "training.loss"})
 
     def prepare(self, folder: Path, data: Path, say: Say = lambda text: None) -> PreparedText:
+        if self.streams.context:
+            raise ConfigError("streams.context: a model of masked tokens recalls nothing; leave it out")
         corpus = self.data.training(data, sides=1)
         refuse_other(corpus.fingerprint(), f"data.train: {corpus.files[0]}", folder / "text.sha256")
         say("subwords")
@@ -75,6 +77,9 @@ class Masked(Task):
     def metrics(self, model: Headed, prepared: PreparedText) -> dict[str, float]:
         """Loss and perplexity of the hidden tokens, without label smoothing, and how many are guessed right."""
         return mean_losses(model, prepared.dev, partial(_guessed, CrossEntropy()))
+
+    def longest(self) -> int | None:
+        return self.streams.length
 
     def flops(self, design: Design, prepared: PreparedText) -> float:
         tokens = float(prepared.store.sides[0].lengths.sum())

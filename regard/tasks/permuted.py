@@ -81,6 +81,9 @@ class Permuted(Task):
         """Loss and perplexity of the tokens that are asked for, without label smoothing, and how many are right."""
         return mean_losses(model, prepared.dev, partial(_judged_tokens, CrossEntropy()))
 
+    def longest(self) -> int | None:
+        return self.streams.length + self.streams.context
+
     def flops(self, design: Design, prepared: PreparedText) -> float:
         return design.training_flops(0, float(prepared.store.sides[0].lengths.sum()), prepared.sizes)
 

@@ -74,6 +74,9 @@ class Solve(Task):
         """The loss, and the share of answers that are right."""
         return mean_losses(model, prepared.dev, _judged)
 
+    def longest(self) -> int | None:
+        return getattr(self.puzzle, "length", None)
+
     def extras(self, design: Design, model: Headed, prepared: Prepared) -> dict[str, Any]:
         """Which puzzle it is."""
         batches: Any = prepared.train

@@ -98,7 +98,8 @@ def train_run(run: Run, path: Path, data: Path, progress: Progress, device: str 
             raise
         weights = sum(weight.numel() for weight in model.parameters())
         progress.say(f"{started.prepared.summary}, {weights:,} weights")
-        for note in started.prepared.notes:
+        length = run.task.longest()
+        for note in (*started.prepared.notes, *([] if length is None else run.model.remarks(length))):
             progress.note(note)
         outcome = trainer.run()
         run.task.finish(folder, started.prepared, device, progress.say)

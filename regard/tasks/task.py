@@ -128,6 +128,8 @@ class Evaluation:
     """the name of their format"""
     out: Path | None = None
     """the file that the outputs are written to"""
+    memory: int | None = None
+    """how many tokens back a model with a rolling memory sees; None: as in training"""
     judged: Callable[[Judged], Any] = lambda judged: None
     """is called with the outputs and their references, by tasks that write text"""
     started: Callable[[int], Callable[[int], Any]] = lambda count: lambda done: None
@@ -179,6 +181,10 @@ class Task(ABC):
     def extras(self, design: Design, model: Any, prepared: Any) -> dict[str, Any]:
         """Further entries of the model file's metadata, as JSON values."""
         return {}
+
+    def longest(self) -> int | None:
+        """The most tokens that the model reads at once in training, where the settings tell."""
+        return None
 
     def flops(self, design: Design, prepared: Any) -> float | None:
         """The floating-point operations of an epoch, if known."""

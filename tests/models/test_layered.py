@@ -4,9 +4,12 @@ import pytest
 import torch
 from torch import nn
 
-from regard.attention.mask import And
+from regard.attention.core import attend
+from regard.attention.mask import MASKS, And
 from regard.attention.masks.causal import Causal
 from regard.attention.masks.window import Window
+from regard.attention.normalizer import NORMALIZERS
+from regard.attention.score import SCORES
 from regard.base.config import from_dict, to_dict
 from regard.base.errors import ConfigError
 from regard.layers.feeds.experts import Mixture, balance_losses
@@ -201,3 +204,60 @@ def test_only_what_is_computed_is_counted() -> None:
     mixed = from_dict(SMALL | {"mixer": {"name": "convolution", "width": 3}}, Gpt)
     convolved = 6 * (3 * 16 * 32 + 16 * 16 + 2 * 16 * 64) + 16 * 20
     assert mixed.training_flops(0, 1, sizes, length=10) == 6 * convolved
+
+
+def test_a_window_wider_than_the_text_is_remarked() -> None:
+    design = Gpt(mask="window(64) | global_tokens(1)")
+    (remark,) = design.remarks(48)
+    assert remark == (
+        "gpt.mask: window(64) is as wide as the texts, which have 48 tokens, so it hides nothing and saves nothing; "
+        "window(12) would"
+    )
+    assert design.remarks(65) == Gpt().remarks(5) == []
+
+
+def test_backends_and_recomputing_change_no_number() -> None:
+    tokens = torch.randint(4, 20, (2, 9))
+    found = []
+    for changes in (
+        {},
+        {"backend": "plain"},
+        {"backend": "blockwise"},
+        {"backend": "blockwise", "recompute": "layers"},
+    ):
+        torch.manual_seed(1)
+        model = Gpt(layers=2, width=16, heads=2, dropout=0.0, **changes).build({"text": 20}).double()
+        loss = model(None, None, tokens).square().sum()
+        found.append(torch.cat([one.flatten() for one in torch.autograd.grad(loss, list(model.parameters()))]))
+    for other in found[1:]:
+        torch.testing.assert_close(other, found[0], rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        ({"normalizer": "ratio"}, "needs a score that is never negative, such as Kernel"),
+        ({"memory": "recurrent"}, "Kernel with Ratio, not ScaledDot with Softmax"),
+        ({"memory": "compressed(8)"}, "compressed blends all positions, so a decoder cannot decode step by step"),
+        ({"score": "kernel('elu', redraw='step')"}, "redraw='step' is for random features"),
+    ],
+)
+def test_what_does_not_combine_is_told_in_one_sentence(settings: dict[str, str], complaint: str) -> None:
+    with pytest.raises(ConfigError, match=complaint) as error:
+        Gpt(layers=1, width=8, heads=2, **settings).build({"text": 9})
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("length", [100, 130, 640])
+def test_big_bird_by_blocks_equals_the_same_mask_on_the_plain_path(length: int) -> None:
+    """Also where blocks do not divide the length; the sparse backend is asked for by name, forward and backward."""
+    mask = MASKS.make("window(33) | global_tokens(16) | random_blocks(32, 2, 640)")
+    sides = [torch.randn(1, 2, length, 8, dtype=torch.float64, requires_grad=True) for _ in range(3)]
+    parts = {"score": SCORES.make("scaled_dot"), "normalizer": NORMALIZERS.make("softmax"), "mask": mask}
+    found = {}
+    for backend in ("plain", "sparse", "union"):
+        output = attend(*sides, **parts, backend=backend).output
+        found[backend] = [output, *torch.autograd.grad(output.square().sum(), sides)]
+    for backend in ("sparse", "union"):
+        for one, other in zip(found[backend], found["plain"], strict=True):
+            torch.testing.assert_close(one, other, rtol=0, atol=1e-10)

@@ -8,8 +8,10 @@ import pytest
 import regard
 from regard.base.errors import ConfigError
 from regard.decoding.permuted_filler import PermutedFiller
+from regard.tasks.language import Language
 from regard.tasks.run import run_of
 from regard.tasks.start import train_run
+from regard.tasks.task import Evaluation
 from regard.training.progress import Progress
 from tests.laws.learners import KilledError, Killing
 from tests.tasks.test_masked import LINES
@@ -84,3 +86,21 @@ def test_a_model_without_a_memory_of_segments_is_told(home: Path) -> None:
     gpt = {"name": "gpt", "layers": 1, "width": 16, "heads": 2}
     with pytest.raises(ConfigError, match=r"streams\.context: a GptModel has no memory of earlier segments"):
         language(home, "gpt", Progress(), model=gpt)
+
+
+def test_evaluation_may_remember_more_than_training(home: Path) -> None:
+    language(home, "xl", Progress(), training=LANGUAGE["training"] | {"steps": 3})
+    shorter, longer = (regard.load(home / "xl", expect=regard.Generator) for _ in range(2))
+    longer.remember_more(40)
+    first, second = shorter.score(LINES * 2, window=12), longer.score(LINES * 2, window=12)
+    assert first[:16] == pytest.approx(second[:16], abs=1e-5)
+    assert first != pytest.approx(second, abs=1e-6)
+    how = Evaluation(memory=40)
+    (home / "test.txt").write_text("".join(f"{line}\n" for line in LINES), encoding="utf-8")
+    assert Language.evaluate(shorter, [home / "test.txt"], how)[0].value > 1
+
+
+def test_a_masked_model_recalls_nothing(home: Path) -> None:
+    masked = {key: value for key, value in TABLES.items() if key != "permuting"} | {"task": "masked"}
+    with pytest.raises(ConfigError, match=r"streams\.context: a model of masked tokens recalls nothing"):
+        train_run(run_of(masked, "masked"), home / "masked", home, Progress())

@@ -40,6 +40,7 @@ app = typer.Typer(add_completion=False)
         "regard evaluate runs/en-de test.en test.de --baseline runs/old      is the difference significant?",
         "regard evaluate runs/en-de test.xlsx                 tables too: --columns English,German",
         "regard evaluate runs/lm test.txt                     perplexity of a language model",
+        "regard evaluate runs/xl test.txt --memory 512        the same with a longer memory than in training",
     )
 )
 def evaluate(
@@ -61,6 +62,10 @@ def evaluate(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the scores as JSON.")] = False,
     out: Annotated[Path | None, typer.Option(help="Also write the translations to this file.")] = None,
+    memory: Annotated[
+        int | None,
+        typer.Option(min=1, help="Let a model with a rolling memory (transformer_xl) see so many tokens back."),
+    ] = None,
     columns: ColumnsOption = None,
     sheet: SheetOption = None,
     format: FormatOption = None,  # noqa: A002 - the option's name
@@ -102,6 +107,7 @@ def evaluate(
             hints=Hints(columns=chosen_columns(columns), sheet=sheet),
             format=format,
             out=out,
+            memory=memory,
             started=lambda count: bars.enter_context(bar("evaluating", count)),
         )
         scores = task.evaluate(loaded, files, how)
