@@ -1,19 +1,22 @@
 """Recurrent layers: Elman RNN, LSTM and GRU.
 
-elman: h_t = tanh(W_h h_{t-1} + W_e x_t + b)                     Elman, 1990
+elman: h_t = σ(W_h h_{t-1} + W_e x_t + b), σ = tanh by default   Elman, 1990
 lstm:  a cell with forget, input and output gates                Hochreiter and Schmidhuber, 1997
 gru:   two gates and no separate cell                            Cho et al., 2014, https://arxiv.org/abs/1406.1078
 """
 
 from collections.abc import Callable
-from typing import Literal
+from functools import partial
+from typing import Any, Literal
 
 import torch
+import torch.nn.functional as F
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch.nn.utils.rnn import pack_padded_sequence, pad_packed_sequence
+from torch.nn.utils.rnn import PackedSequence, pack_padded_sequence, pad_packed_sequence
 
 from regard.base.errors import ConfigError, check_at_least
+from regard.layers.activation import ACTIVATIONS, Activation
 
 Cell = Literal["elman", "lstm", "gru"]
 Directions = Literal["one", "both"]
@@ -34,18 +37,22 @@ class Rnn(nn.Module):
         layers: int = 1,
         directions: Directions = "one",
         dropout: float = 0.0,
+        activation: Activation = "tanh",
     ) -> None:
         super().__init__()
         check_at_least("recurrent", 1, width=width, layers=layers)
+        if cell != "elman" and activation != "tanh":
+            raise ConfigError(
+                f"recurrent: activation is a setting of elman cells, but the cell is {cell}; leave it out"
+            )
         ways = 2 if directions == "both" else 1
         if width % ways:
             raise ConfigError(f"recurrent: width ({width}) must be even, to be shared by two directions")
         between = dropout if layers > 1 else 0.0
         self.layers, self.width, self.ways = layers, width, ways
         self.states = 2 if cell == "lstm" else 1
-        self.rnn = CELLS[cell](
-            input_width, width // ways, layers, batch_first=True, dropout=between, bidirectional=ways == 2
-        )
+        make = CELLS[cell] if activation == "tanh" else partial(Elman, activation)
+        self.rnn = make(input_width, width // ways, layers, batch_first=True, dropout=between, bidirectional=ways == 2)
 
     def forward(
         self,
@@ -74,6 +81,70 @@ class Rnn(nn.Module):
     def _side_by_side(self, state: Tensor) -> Tensor:
         """Concatenate both directions of a layer."""
         return state if self.ways == 1 else state.unflatten(0, (self.layers, 2)).transpose(1, 2).flatten(2)
+
+
+class Elman(nn.RNN):
+    """torch's Elman network with any activation, step by step in Python; relu and tanh run in torch's own kernel."""
+
+    def __init__(self, activation: Activation, *sizes: int, **settings: Any) -> None:
+        known = activation if activation in ("relu", "tanh") else "tanh"
+        super().__init__(*sizes, nonlinearity=known, **settings)
+        self.activation = activation
+
+    def forward(self, x: Any, hx: Tensor | None = None) -> tuple[Any, Tensor]:  # type: ignore[override]
+        """As torch's, for tensors and packed sequences."""
+        if self.activation in ("relu", "tanh"):
+            made, last = super().forward(x, hx)
+            return made, last
+        packed = isinstance(x, PackedSequence)
+        padded, lengths = pad_packed_sequence(x, batch_first=True) if packed else (x, None)
+        output, last = self._walk(padded, hx, None if lengths is None else lengths.to(padded.device))
+        if packed:
+            return pack_padded_sequence(output, lengths, batch_first=True, enforce_sorted=False), last
+        return output, last
+
+    def _walk(self, x: Tensor, hx: Tensor | None, lengths: Tensor | None) -> tuple[Tensor, Tensor]:
+        """All layers and directions over sequences whose padding is not read."""
+        steps, ways = x.shape[1], 2 if self.bidirectional else 1
+        there = None if lengths is None else torch.arange(steps, device=x.device) < lengths[:, None]
+        last = []
+        for layer in range(self.num_layers):
+            sides = []
+            for way in range(ways):
+                at = layer * ways + way
+                h = x.new_zeros(len(x), self.hidden_size) if hx is None else hx[at]
+                outputs, h = self._direction(x, h, there, f"_l{layer}" + "_reverse" * way)
+                sides.append(outputs)
+                last.append(h)
+            x = torch.cat(sides, dim=-1)
+            if layer + 1 < self.num_layers:
+                x = F.dropout(x, self.dropout, self.training)
+        return x, torch.stack(last)
+
+    def _direction(self, x: Tensor, h: Tensor, there: Tensor | None, name: str) -> tuple[Tensor, Tensor]:
+        act, weight = ACTIVATIONS[self.activation], getattr(self, f"weight_hh{name}")
+        taken = F.linear(x, getattr(self, f"weight_ih{name}"), getattr(self, f"bias_ih{name}"))
+        taken = taken + getattr(self, f"bias_hh{name}")
+        order = range(x.shape[1])
+        made: dict[int, Tensor] = {}
+        for t in reversed(order) if name.endswith("reverse") else order:
+            new = act(taken[:, t] + F.linear(h, weight))
+            h = new if there is None else torch.where(there[:, t, None], new, h)
+            made[t] = h if there is None else h * there[:, t, None]
+        return torch.stack([made[t] for t in order], dim=1), h
+
+
+def share_recurrence(encoder: Rnn, decoder: Rnn, where: str) -> None:
+    """One W^h for both networks: the decoder's recurrent matrices are the encoder's."""
+    same = ("layers", "width", "ways", "states")
+    differ = [name for name in same if getattr(encoder, name) != getattr(decoder, name)]
+    if differ or type(encoder.rnn) is not type(decoder.rnn):
+        raise ConfigError(
+            f"{where}: to share W^h, encoder and decoder need the same cell, width and number of layers, and "
+            "directions = 'one'"
+        )
+    for layer in range(decoder.layers):
+        setattr(decoder.rnn, f"weight_hh_l{layer}", getattr(encoder.rnn, f"weight_hh_l{layer}"))
 
 
 class Bridge(nn.Module):

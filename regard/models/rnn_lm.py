@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from regard.attention.masks.causal import Causal
 from regard.attention.memory import PairMemory
 from regard.attention.part import positions_of
+from regard.layers.activation import Activation
 from regard.layers.dropout import Dropout
 from regard.layers.embedding import Embedding, tie
 from regard.layers.output import LinearOutput
@@ -31,6 +32,8 @@ class RnnLm(Design):
 
     cell: Cell = "lstm"
     """the recurrent cell: elman (a plain RNN), lstm or gru"""
+    activation: Activation = "tanh"
+    """the activation of an elman cell"""
     layers: int = 1
     """the number of recurrent layers"""
     width: int = 256
@@ -83,7 +86,9 @@ class RnnDecoder(nn.Module):
     def __init__(self, design: RnnLm, embedding: int) -> None:
         super().__init__()
         width = design.width
-        self.rnn = Rnn(design.cell, embedding, width, design.layers, dropout=design.dropout)
+        self.rnn = Rnn(
+            design.cell, embedding, width, design.layers, dropout=design.dropout, activation=design.activation
+        )
         self.self_attention = None if design.attention is None else design.attention.build(width, width)
         reader = self.self_attention
         self.joining = None if reader is None else Joining(width, reader.value_width, design.combine)

@@ -23,17 +23,19 @@ from regard.attention.masks.padding import Padding
 from regard.attention.memory import Memory
 from regard.attention.part import positions_of
 from regard.base.errors import ConfigError
+from regard.layers.activation import Activation
 from regard.layers.dropout import Dropout
 from regard.layers.embedding import Embedding, tie
 from regard.layers.pointer_generator import Copying, output_layer, unknown_word
 from regard.layers.reader import Combine, Joining, SingleHead
-from regard.layers.rnn import Bridge, Cell, Directions, Rnn, States
+from regard.layers.rnn import Bridge, Cell, Directions, Rnn, States, share_recurrence
 from regard.models.model import Design, Tie, weights_in
 from regard.models.writer import State, Transducer, fitting, given
 
 Query = Literal["previous", "current"]
 Context = Literal["step", "output", "both"]
 Feeding = Literal["nothing", "output"]
+Shared = Literal["nothing", "recurrent"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +44,8 @@ class Seq2seq(Design):
 
     cell: Cell = "gru"
     """the recurrent cell: elman (a plain RNN), lstm or gru"""
+    activation: Activation = "tanh"
+    """the activation of an elman cell"""
     width: int = 256
     """the width of the decoder's states"""
     embedding: int | None = None
@@ -64,6 +68,8 @@ class Seq2seq(Design):
     """how state and context are joined at the output"""
     feeding: Feeding = "nothing"
     """input feeding: what of the last step enters the next beside the token"""
+    share: Shared = "nothing"
+    """recurrent: encoder and decoder have one recurrent matrix W^h"""
     tie: Tie = "none"
     """weight tying: which embeddings share the output's matrix: none, the target's, or the source's and the target's"""
     copy: Copying | None = None
@@ -123,7 +129,8 @@ class Decoder(nn.Module):
         self.width = design.width if self.joining is None else self.joining.width
         input_width = embedding + (0 if design.context == "output" else read_width)
         input_width += 0 if design.feeding == "nothing" else self.width
-        self.rnn = Rnn(design.cell, input_width, design.width, design.decoder_layers, dropout=design.dropout)
+        layers, activation = design.decoder_layers, design.activation
+        self.rnn = Rnn(design.cell, input_width, design.width, layers, dropout=design.dropout, activation=activation)
         self.read_width = read_width
 
     @property
@@ -201,10 +208,11 @@ class Seq2seqModel(Transducer):
         embedding, encoder_width = design.embedding or design.width, design.encoder_width or design.width
         sizes, beyond = (source_vocabulary, target_vocabulary), unknown_word(design.copy)
         self.source, self.target = (Embedding(size, embedding, dropout=design.dropout, beyond=beyond) for size in sizes)
-        self.encoder = Rnn(
-            design.cell, embedding, encoder_width, design.encoder_layers, design.directions, design.dropout
-        )
+        layers, activation = design.encoder_layers, design.activation
+        self.encoder = Rnn(design.cell, embedding, encoder_width, layers, design.directions, design.dropout, activation)
         self.decoder = Decoder(design, embedding, encoder_width)
+        if design.share == "recurrent":
+            share_recurrence(self.encoder, self.decoder.rnn, "seq2seq.share")
         self.bridge = Bridge(self.encoder, self.decoder.rnn)
         self.dropout = Dropout(design.dropout)
         self.output = output_layer("seq2seq", design.copy, self.decoder.width, encoder_width, sizes)

@@ -3,7 +3,8 @@ import torch
 from torch import Tensor
 
 from regard.base.errors import ConfigError
-from regard.layers.rnn import CELLS, Bridge, Rnn
+from regard.layers.activation import ACTIVATIONS
+from regard.layers.rnn import CELLS, Bridge, Rnn, share_recurrence
 
 LENGTHS = torch.tensor([5, 2, 4])
 
@@ -102,3 +103,43 @@ def test_where_layers_differ_the_top_ones_meet(layers: int, expected: list[int])
     bridge = Bridge(Rnn("gru", 3, 4, 2), Rnn("gru", 3, 4, layers))
     state = torch.randn(2, 3, 4)
     assert torch.equal(bridge((state,))[0], state[expected])
+
+
+@pytest.mark.parametrize("activation", ACTIVATIONS)
+def test_an_elman_cell_takes_any_activation(activation: str) -> None:
+    layer = Rnn("elman", 3, 4, activation=activation).double()
+    x, h = torch.randn(2, 5, 3, dtype=torch.float64), torch.zeros(2, 4, dtype=torch.float64)
+    output, states = layer(x)
+    for t in range(5):
+        taken = x[:, t] @ layer.rnn.weight_ih_l0.T + layer.rnn.bias_ih_l0
+        h = ACTIVATIONS[activation](taken + h @ layer.rnn.weight_hh_l0.T + layer.rnn.bias_hh_l0)
+        torch.testing.assert_close(output[:, t], h)
+    torch.testing.assert_close(states[0][0], h)
+
+
+@pytest.mark.parametrize("directions", ["one", "both"])
+def test_the_loop_in_python_is_torch_s_kernel(directions: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    layer = Rnn("elman", 3, 4, 2, directions, activation="relu").double()
+    x = torch.randn(3, 5, 3, dtype=torch.float64)
+    inside, last = layer(x, lengths=LENGTHS)
+    monkeypatch.setitem(ACTIVATIONS, "mine", torch.relu)
+    monkeypatch.setattr(layer.rnn, "activation", "mine")
+    outside, ours = layer(x, lengths=LENGTHS)
+    torch.testing.assert_close(outside, inside)
+    torch.testing.assert_close(ours[0], last[0])
+
+
+def test_other_cells_have_their_own_activations() -> None:
+    with pytest.raises(ConfigError, match="activation is a setting of elman cells, but the cell is gru"):
+        Rnn("gru", 3, 4, activation="relu")
+
+
+def test_two_networks_share_one_recurrent_matrix() -> None:
+    encoder, decoder = Rnn("gru", 3, 4, 2), Rnn("gru", 5, 4, 2)
+    share_recurrence(encoder, decoder, "share")
+    assert decoder.rnn.weight_hh_l1 is encoder.rnn.weight_hh_l1
+    output, _ = decoder(torch.randn(1, 2, 5))
+    output.sum().backward()
+    assert encoder.rnn.weight_hh_l0.grad is not None
+    with pytest.raises(ConfigError, match="share: to share W\\^h, encoder and decoder need the same cell"):
+        share_recurrence(Rnn("gru", 3, 4, directions="both"), decoder, "share")
