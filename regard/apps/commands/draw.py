@@ -160,6 +160,7 @@ def neighborhood(
 
 @app.command(
     epilog=examples(
+<<<<<<< HEAD
         "regard draw attention runs/digits seven.png",
         "regard draw attention runs/digits test.npz --number 3 --at 4,6 --out three.svg",
     )
@@ -187,6 +188,41 @@ def attention(
         raise UsageError(f"{model}: reads no pictures")
     figure = overlay_picture(seen_picture(classifier, picture, number, model), place_of(at), title or "")
     typer.echo(f"wrote {pictures.save_figure(figure, out or Path(f'attention-{Path(picture).stem}.png'))}")
+=======
+        "regard draw gradients test.txt runs/lstm runs/lstm-attention",
+        "regard draw gradients test.txt runs/elman runs/gpt --length 64 --out reach.svg",
+    )
+)
+def gradients(
+    text: Annotated[Path, typer.Argument(help="A text file.")],
+    models: Annotated[list[Path], typer.Argument(help="Language models: model files or run folders.")],
+    length: Annotated[int, typer.Option(min=2, max=4096, help="Tokens before the word that is predicted.")] = 40,
+    count: Annotated[int, typer.Option(min=1, help="How many places of the text to average over.")] = 64,
+    title: Title = None,
+    out: Out = None,
+) -> None:
+    """Draw how far back gradients reach in language models: the vanishing gradient, with and without attention."""
+    _load()
+    import torch
+
+    from regard.base.files import read_text
+    from regard.decoding.generator import Generator
+    from regard.inspection.explanation.gradient_reach import gradient_reach
+    from regard.inspection.pictures.reach_picture import reach_picture
+    from regard.loading import load
+
+    reaches: dict[str, list[float]] = {}
+    for path in models:
+        generator = load(path)
+        if not isinstance(generator, Generator):
+            raise UsageError(f"{path}: is no language model, so it predicts no next word")
+        tokens = [token for line in generator.subwords.encode_batch(read_text(text).splitlines()) for token in line]
+        texts = [tokens[at : at + length + 1] for at in range(0, len(tokens) - length, length + 1)][:count]
+        if not texts:
+            raise UsageError(f"{text}: has {len(tokens)} tokens, but --length {length} needs more; give a longer text")
+        reaches[str(path)] = gradient_reach(generator.models[0], torch.tensor(texts)).tolist()
+    _write(reach_picture(reaches, title or ""), out, f"gradients {text.stem}")
+>>>>>>> 3e6393b (How far back gradients reach is drawn; the lectures' loss, likelihood and raw scores stand among the formulas)
 
 
 @app.command(

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from regard.inspection.pictures.style import INK, QUIET, new_figure
 from regard.metrics.by_length import percent_of
 
-_COLORS = ("#3b4a9b", "#c8642d", "#5b9aa0", "#8a5a9e", "#7a7d8c", "#a23b4e")
+LINE_COLORS = ("#3b4a9b", "#c8642d", "#5b9aa0", "#8a5a9e", "#7a7d8c", "#a23b4e")
 
 
 def length_picture(groups: Sequence[str], scores: Mapping[str, Sequence[float]], title: str = "") -> Figure:
@@ -16,7 +16,7 @@ def length_picture(groups: Sequence[str], scores: Mapping[str, Sequence[float]],
     figure = new_figure(7.2, 6.4 if others else 4.2)
     heights = [2, 1] if others else [1]
     axes, *below = figure.subplots(len(heights), sharex=True, squeeze=False, height_ratios=heights)[:, 0]
-    colors = dict(zip(scores, _COLORS * (len(scores) // len(_COLORS) + 1), strict=False))
+    colors = dict(zip(scores, LINE_COLORS * (len(scores) // len(LINE_COLORS) + 1), strict=False))
     for name, values in scores.items():
         axes.plot(range(len(groups)), values, marker="o", color=colors[name], label=name, linewidth=2)
     for name, values in others:
