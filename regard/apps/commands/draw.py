@@ -160,7 +160,6 @@ def neighborhood(
 
 @app.command(
     epilog=examples(
-<<<<<<< HEAD
         "regard draw attention runs/digits seven.png",
         "regard draw attention runs/digits test.npz --number 3 --at 4,6 --out three.svg",
     )
@@ -188,7 +187,10 @@ def attention(
         raise UsageError(f"{model}: reads no pictures")
     figure = overlay_picture(seen_picture(classifier, picture, number, model), place_of(at), title or "")
     typer.echo(f"wrote {pictures.save_figure(figure, out or Path(f'attention-{Path(picture).stem}.png'))}")
-=======
+
+
+@app.command(
+    epilog=examples(
         "regard draw gradients test.txt runs/lstm runs/lstm-attention",
         "regard draw gradients test.txt runs/elman runs/gpt --length 64 --out reach.svg",
     )
@@ -222,7 +224,6 @@ def gradients(
             raise UsageError(f"{text}: has {len(tokens)} tokens, but --length {length} needs more; give a longer text")
         reaches[str(path)] = gradient_reach(generator.models[0], torch.tensor(texts)).tolist()
     _write(reach_picture(reaches, title or ""), out, f"gradients {text.stem}")
->>>>>>> 3e6393b (How far back gradients reach is drawn; the lectures' loss, likelihood and raw scores stand among the formulas)
 
 
 @app.command(
