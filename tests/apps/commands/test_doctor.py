@@ -25,6 +25,9 @@ def test_a_sound_corpus_and_a_prediction(home: Path, run: Run) -> None:
     assert number(r"([\d,]+) subwords", text) > 24
     assert number(r"([\d,]+) weights", text) > 1000
     assert number(r"weights, (\S+) floating-point", text) > 1e6
+    assert number(r"training cost: (\S+) floating-point", text) > 1e6
+    done, counted = number(r"training cost: (\S+) fl", text), number(r"operations, (\S+) as papers count", text)
+    assert counted == pytest.approx(done / 0.3, rel=0.1)
     assert number(r"([\d,]+) tokens/s", text) > 0
     assert 0 <= number(r"tokens/s, ([\d.]+) % padding", text) < 100
     assert number(r"an epoch is ([\d,]+) steps", text) == 3

@@ -45,6 +45,8 @@ def test_gradients_of_a_plain_rnn_vanish_and_attention_carries_them() -> None:
 
 
 def test_translators_are_refused() -> None:
-    model = Transformer(encoder_layers=1, decoder_layers=1, width=8, heads=2, feedforward=8).build({"source": 9, "target": 9})
+    model = Transformer(encoder_layers=1, decoder_layers=1, width=8, heads=2, feedforward=8).build(
+        {"source": 9, "target": 9}
+    )
     with pytest.raises(UsageError, match="give a language model"):
         gradient_reach(model, TEXTS)
