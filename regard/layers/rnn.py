@@ -91,17 +91,16 @@ class Elman(nn.RNN):
         super().__init__(*sizes, nonlinearity=known, **settings)
         self.activation = activation
 
-    def forward(self, x: Any, hx: Tensor | None = None) -> tuple[Any, Tensor]:  # type: ignore[override]
+    def forward(self, x: Any, hx: Tensor | None = None) -> tuple[Any, Tensor]:
         """As torch's, for tensors and packed sequences."""
         if self.activation in ("relu", "tanh"):
             made, last = super().forward(x, hx)
             return made, last
-        packed = isinstance(x, PackedSequence)
-        padded, lengths = pad_packed_sequence(x, batch_first=True) if packed else (x, None)
-        output, last = self._walk(padded, hx, None if lengths is None else lengths.to(padded.device))
-        if packed:
-            return pack_padded_sequence(output, lengths, batch_first=True, enforce_sorted=False), last
-        return output, last
+        if not isinstance(x, PackedSequence):
+            return self._walk(x, hx, None)
+        padded, lengths = pad_packed_sequence(x, batch_first=True)
+        output, last = self._walk(padded, hx, lengths.to(padded.device))
+        return pack_padded_sequence(output, lengths, batch_first=True, enforce_sorted=False), last
 
     def _walk(self, x: Tensor, hx: Tensor | None, lengths: Tensor | None) -> tuple[Tensor, Tensor]:
         """All layers and directions over sequences whose padding is not read."""
