@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.completion import completion_init
 from typer.core import TyperGroup
 from typer.main import get_command
 
@@ -46,9 +47,13 @@ COMMANDS = {
     "export": ("regard.apps.commands.export", "Export a model to CTranslate2 or ONNX."),
     "inspect": ("regard.apps.commands.inspect", "Explain a translation on a page that opens offline."),
     "audit": ("regard.apps.commands.audit", "Try the laws of attention on anybody's attention."),
+    "completion": ("regard.apps.commands.completion", "Print the script that completes commands on the Tab key."),
     "draw": ("regard.apps.commands.draw", "Draw masks, positions, normalizers or attention weights."),
 }
 """name: (module, what it does)"""
+
+
+COMPLETE = "_REGARD_COMPLETE"
 
 
 class Commands(TyperGroup):
@@ -143,6 +148,9 @@ def _check_streams() -> None:
 
 def _run(arguments: list[str]) -> None:
     command = get_command(cli)
+    if COMPLETE in os.environ:  # the shell asks what may follow
+        completion_init()
+        command.main(prog_name="regard", complete_var=COMPLETE)
     if not arguments:
         from regard.apps.standing import standing
 
