@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from typer.completion import completion_init
 from typer.core import TyperGroup
 from typer.main import get_command
 
@@ -149,6 +148,8 @@ def _check_streams() -> None:
 def _run(arguments: list[str]) -> None:
     command = get_command(cli)
     if COMPLETE in os.environ:  # the shell asks what may follow
+        from typer._completion_classes import completion_init
+
         completion_init()
         command.main(prog_name="regard", complete_var=COMPLETE)
     if not arguments:

@@ -28,6 +28,6 @@ class Shell(StrEnum):
 )
 def completion_command(shell: Annotated[Shell, typer.Argument(help="Your shell.")]) -> None:
     """Print the script that completes commands and options on the Tab key."""
-    from typer.completion import get_completion_script
+    from typer._completion_shared import get_completion_script
 
     typer.echo(get_completion_script(prog_name="regard", complete_var="_REGARD_COMPLETE", shell=shell.value))
