@@ -8,6 +8,7 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 import torch
@@ -15,6 +16,8 @@ from torch import Tensor
 
 from regard.base.catalog import Catalog
 from regard.base.errors import RegardError, unknown
+from regard.data.subwords.tokenizer import BOS, Subwords
+from regard.interop.model_folder import read_tokenizer
 
 FAMILIES = Catalog("regard.interop.families")
 NEVER = -1e4
@@ -51,8 +54,14 @@ class Entry:
     """the matrices are transposed there"""
     vocabulary: bool = False
     """the rows are tokens, in the order of the vocabulary"""
+    side: str = "text"
+    """which vocabulary that is"""
     missing: float = 0.0
     """the value of rows whose tokens are not there"""
+    once: bool = False
+    """where several tokens here are one there, only the one that stands for it has its value"""
+    row: bool = False
+    """the vector is a matrix of one row there"""
     skipped: int = 0
     """so many rows at the beginning are not used there"""
     split: tuple[int, ...] | None = None
@@ -62,27 +71,36 @@ class Entry:
     writes: Callable[[Tensor], Tensor] = lambda here: here
     """the other way round"""
 
-    def read(self, tensors: Mapping[str, Tensor], order: Sequence[int | None], where: str) -> Tensor:
+    def read(self, tensors: Mapping[str, Tensor], orders: "Orders", where: str) -> Tensor:
         """Our tensor, from theirs."""
         for name in self.theirs:
             if name not in tensors:
                 raise RegardError(f"{where}: has no tensor '{name}', which the model needs")
         parts = [self.reads(tensors[name].float()) for name in self.theirs]
-        whole = torch.cat([part.T if self.turned else part for part in parts])[self.skipped :]
+        parts = [part.flatten() if self.row else part.T if self.turned else part for part in parts]
+        whole = torch.cat(parts)[self.skipped :]
         if not self.vocabulary:
             return whole.contiguous()
+        order = orders[self.side]
         made = torch.full((len(order), *whole.shape[1:]), self.missing)
         pairs = [(new, old) for new, old in enumerate(order) if old is not None]
+        if self.once:
+            pairs = [(new, old) for old, new in standing_for(order).items()]
+        if max(old for _, old in pairs) >= len(whole):
+            names = " and ".join(self.theirs)
+            raise RegardError(f"{where}: {names} has {len(whole)} rows, but config.json has a larger vocabulary")
         new, old = (torch.tensor(side) for side in zip(*pairs, strict=True))
         made[new] = whole[old]
         return made
 
-    def write(self, tensor: Tensor, order: Sequence[int | None]) -> dict[str, Tensor]:
+    def write(self, tensor: Tensor, orders: "Orders") -> dict[str, Tensor]:
         """Their tensors, from ours."""
         whole = tensor.float()
         if self.vocabulary:
-            pairs = sorted((old, new) for new, old in enumerate(order) if old is not None)
-            whole = whole[torch.tensor([new for _, new in pairs])]
+            chosen = standing_for(orders[self.side])
+            whole = whole[torch.tensor([chosen[old] for old in sorted(chosen)])]
+        if self.row:
+            return {self.theirs[0]: whole[None].contiguous()}
         if self.skipped:
             whole = torch.cat([whole.new_zeros(self.skipped, *whole.shape[1:]), whole])
         parts = whole.split(list(self.split)) if self.split is not None else whole.chunk(len(self.theirs))
@@ -90,6 +108,31 @@ class Entry:
             name: self.writes(part.T if self.turned else part).contiguous()
             for name, part in zip(self.theirs, parts, strict=True)
         }
+
+
+Order = Sequence[int | None]
+"""the id that each token of ours has there; None where there is none"""
+Orders = Mapping[str, Order]
+"""the order of each side's vocabulary"""
+
+
+def standing_for(order: Order) -> dict[int, int]:
+    """Our token for each of theirs: `<s>`, which outputs start after, where it stands for it; else the first."""
+    chosen: dict[int, int] = {}
+    for new, old in enumerate(order):
+        if old is not None and (old not in chosen or new == BOS):
+            chosen[old] = new
+    return chosen
+
+
+@dataclass(frozen=True)
+class Vocabularies:
+    """The tokenizers of a folder."""
+
+    subwords: Mapping[str, Subwords]
+    orders: Orders
+    files: Mapping[str, str]
+    """the texts of the tokenizer's files, which are written back as they were"""
 
 
 class Family(ABC):
@@ -101,10 +144,14 @@ class Family(ABC):
     """what the names of all tensors but the head's begin with; some folders leave it out"""
     tasks: ClassVar[Mapping[str, str]]
     """what a model of each architecture is for"""
+    also: ClassVar[frozenset[str]] = frozenset()
+    """further tasks that are written as the first architecture"""
     names: ClassVar[Mapping[str, str]]
     """their name of each plain setting of ours"""
     fixed: ClassVar[Mapping[str, Any]] = {}
     """settings that must have this value, as others are not here"""
+    checked: ClassVar[Mapping[str, Any]] = {}
+    """the same for settings that are not written, such as those of older versions"""
     silent: ClassVar[frozenset[str]] = frozenset()
     """settings that change no number, beside those of all families"""
     unread: ClassVar[str] = r"(?!)"
@@ -115,6 +162,39 @@ class Family(ABC):
     """how many `</s>` stand between two texts"""
     reads: ClassVar[str] = "texts"
     """texts, or pictures: then there is no tokenizer (see `picture_folder.py`)"""
+    sides: ClassVar[tuple[str, ...]] = ("text",)
+    """the vocabularies that a model has: one of its text, or those of source and target"""
+    usual: ClassVar[Mapping[str, Any]] = {}
+    """settings of the folder of a model that was not imported, beside those that follow from the model"""
+
+    def told(self, config: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> dict[str, Any]:
+        """The config with what its weights alone tell."""
+        return dict(config)
+
+    def vocabularies(self, folder: Path, config: Mapping[str, Any]) -> "Vocabularies":
+        """The tokenizer of each side; one tokenizer.json serves both, unless the family has another way."""
+        subwords, order, files = read_tokenizer(folder)
+        return Vocabularies(dict.fromkeys(self.sides, subwords), dict.fromkeys(self.sides, order), files)
+
+    def rows(self, config: Mapping[str, Any]) -> dict[str, int]:
+        """The number of embeddings of each side."""
+        return dict.fromkeys(self.sides, int(config["vocab_size"]))
+
+    def written_from(self, design: Any, weights: Mapping[str, Tensor]) -> tuple[Any, Mapping[str, Tensor]]:
+        """The same model in the form that the family has, where it can be rewritten."""
+        return design, weights
+
+    def sized(self, sizes: Mapping[str, int]) -> dict[str, int]:
+        """Their settings of the number of embeddings."""
+        return {"vocab_size": sizes[self.sides[0]]}
+
+    def further(self, config: Mapping[str, Any]) -> dict[str, Tensor]:
+        """Tensors of a folder that follow from its config, and that transformers misses if they are not there."""
+        return {}
+
+    def decoding(self, config: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The table [decoding] of a folder's config, if it says how to search."""
+        return None
 
     @abstractmethod
     def settings(self, config: Mapping[str, Any]) -> dict[str, Any]:
@@ -130,10 +210,11 @@ class Family(ABC):
 
     def model(self, config: Mapping[str, Any], where: str) -> dict[str, Any]:
         """The table [model] of a folder's config; a setting that we do not have is refused."""
+        asked = {**self.fixed, **self.checked}
         for key, value in config.items():
-            if key in self.fixed and value != self.fixed[key]:
-                raise RegardError(f"{where}: {key} is {value!r}, but only {self.fixed[key]!r} can be read")
-            if key not in _SILENT | self.silent | self.fixed.keys() | self.read_keys():
+            if key in asked and value != asked[key]:
+                raise RegardError(f"{where}: {key} is {value!r}, but only {asked[key]!r} can be read")
+            if key not in _SILENT | self.silent | asked.keys() | self.read_keys():
                 raise RegardError(f"{where}: the setting '{key}' of {self.type()} is not known here, so it is not read")
         plain = {ours: config[theirs] for ours, theirs in self.names.items() if theirs in config}
         return {"name": self.design, **plain, **self.settings(config)}

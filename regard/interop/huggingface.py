@@ -5,26 +5,36 @@ the order is kept in the model file, and undone on the way out.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
 import torch
-from tokenizers import Tokenizer, processors
 
 from regard.base.config import to_dict
 from regard.base.errors import RegardError, UsageError, unknown
-from regard.data.subwords.tokenizer import BOS, EOS, MASK_NAMES, PAD, SPECIALS, UNK
+from regard.data.subwords.tokenizer import BOS, EOS, PAD
 from regard.interop.export_folder import MANIFEST, making
-from regard.interop.family import FAMILIES, NEVER, Family
-from regard.interop.model_folder import read_config, read_tokenizer, read_weights, write_folder
+from regard.interop.exported_tokenizer import tokenizer_files
+from regard.interop.family import FAMILIES, NEVER, Family, Order, Orders, Vocabularies, standing_for
+from regard.interop.marian_tokenizer import file_content
+from regard.interop.model_folder import read_config, read_json, read_weights, write_folder
 from regard.interop.picture_folder import read_picture_folder, write_picture_folder
+from regard.layers.feeds.gated import Gated
 from regard.models.model import MODELS, Design
 from regard.runs.artifact import Artifact, save_artifact
 from regard.runs.snapshot import open_artifact
 
-_OURS = {"bert": "bert", "gpt": "gpt2", "vit": "vit", "swin": "swin", "xlnet": "xlnet"}
+_OURS: Mapping[str, Callable[[Any], str]] = {
+    "bert": lambda design: "bert",
+    "gpt": lambda design: "gpt2",
+    "swin": lambda design: "swin",
+    "t5": lambda design: "t5",
+    "transformer": lambda design: "marian" if design.norm_place == "after" else "pegasus",
+    "vit": lambda design: "vit",
+    "xlnet": lambda design: "xlnet",
+}
 """the family that a model of ours is written as, if it was not imported"""
 
 
@@ -52,23 +62,30 @@ def read_folder(folder: Path) -> Artifact:
     _, task = family.task_of(config, where)
     if family.reads == "pictures":
         return read_picture_folder(folder, config, family)
+    family.model(config, where)  # refuses settings before weights are read, which takes longer
+    tensors = read_weights(folder)
+    config = family.told(config, tensors)
     table = family.model(config, where)
-    subwords, order, files = read_tokenizer(folder)
-    order = _all_rows(order, int(config["vocab_size"]), folder)
-    subwords = subwords.with_specials([f"<row {old}>" for old in order[len(subwords) :]])
-    if family.design == "gpt" and None in order:
-        table["output_bias"] = "fixed"
+    found = _with_all_rows(family, config, folder)
+    subwords, orders = found.subwords, found.orders
     design: Design = MODELS.make(table, f"{where}: model")
-    extras, sizes = _extras(config, task, family, design, folder), {"text": len(order)}
+    if hasattr(design, "output_bias") and any(_partial(order) for order in orders.values()):
+        design = replace(design, output_bias="fixed")  # type: ignore[type-var]
+    sizes = {side: len(order) for side, order in orders.items()}
+    extras = _extras(config, task, family, design, folder)
     sizes |= {name: len(extras[name]) for name in ("classes", "tags") if name in extras}
     resolved = {"name": family.design, **to_dict(design)}
-    weights = _weights(family, resolved, task, config, folder, order, design, sizes)
+    weights = _weights(family, resolved, task, config, str(folder), tensors, orders, design, sizes)
+    said = "generation_config.json"
+    search = family.decoding({**config, **(read_json(folder / said) if (folder / said).is_file() else {})})
+    first = next(iter(orders.values()))
+    order: Any = first if all(one == first for one in orders.values()) else dict(orders)
     return Artifact(
-        config={"model": resolved},
+        config={"model": resolved, **({} if search is None else {"decoding": search})},
         task=task,
         sizes=sizes,
-        tokenizers={"text": subwords.to_json()},
-        extras={**extras, "huggingface": {"config": config, "order": order, "files": files}},
+        tokenizers={side: own.to_json() for side, own in subwords.items()},
+        extras={**extras, "huggingface": {"config": config, "order": order, "files": dict(found.files)}},
         weights=weights,
         name=str(folder),
     )
@@ -81,20 +98,23 @@ def export_huggingface(model: str | Path, out: str | Path, *, force: bool = Fals
     name = artifact.design().where
     if not told and name not in _OURS:
         raise UsageError(f"{model}: model.name is '{name}', but Hugging Face is written for {', '.join(_OURS)}")
-    family = _family(told["config"], str(model)) if told else FAMILIES.make(_OURS[name])
+    family = _family(told["config"], str(model)) if told else FAMILIES.make(_OURS[name](artifact.design()))
     if family.reads == "pictures":
         write_picture_folder(artifact, family, Path(out), force=force)
         return
-    design = _spelled_out(artifact.design())
+    design, ours = family.written_from(_spelled_out(artifact.design()), artifact.weights)
     resolved = {"name": name, **to_dict(design)}
     config = _config(family, resolved, artifact, told)
     _check_same(family, design, config, str(model))
-    order = told.get("order") or list(range(artifact.sizes["text"]))
-    weights: dict[str, torch.Tensor] = {}
+    kept = told.get("order") or {side: list(range(artifact.sizes[side])) for side in family.sides}
+    orders = kept if isinstance(kept, dict) else dict.fromkeys(family.sides, kept)
+    weights = family.further(config)
     for entry in family.entries(resolved, artifact.task, config):
-        weights |= entry.write(artifact.weights[entry.ours], order)
+        weights |= entry.write(ours[entry.ours], orders)
     with making(out, force=force) as folder:
-        write_folder(folder, config, weights, told.get("files") or _tokenizer_files(artifact))
+        texts = told.get("files") or tokenizer_files(artifact)
+        files = {name: file_content(text, f"{model}: {name}") for name, text in texts.items()}
+        write_folder(folder, config, weights, files)
         (folder / MANIFEST).write_text(json.dumps({"kind": "regard export", "format": "huggingface"}), encoding="utf-8")
 
 
@@ -104,6 +124,20 @@ def _family(config: Mapping[str, Any], where: str) -> Family:
         raise RegardError(unknown(f"{where}: model_type", kind, FAMILIES.names, "those that are read"))
     family: Family = FAMILIES.make(kind)
     return family
+
+
+def _with_all_rows(family: Family, config: Mapping[str, Any], folder: Path) -> Vocabularies:
+    """The tokenizers with all rows of the embeddings; where the decoder starts after another token, `<s>` is that."""
+    found = family.vocabularies(folder, config)
+    rows, start = family.rows(config), config.get("decoder_start_token_id", config.get("pad_token_id"))
+    subwords, orders = {}, {}
+    for side, own in found.subwords.items():
+        order = list(found.orders[side])
+        if family.sides[-1] == "target" and start is not None:
+            order[BOS] = int(start)
+        orders[side] = _all_rows(order, rows[side], folder)
+        subwords[side] = own.with_specials([f"<row {old}>" for old in orders[side][len(own) :]])
+    return Vocabularies(subwords, orders, found.files)
 
 
 def _all_rows(order: list[int | None], rows: int, folder: Path) -> list[int | None]:
@@ -117,10 +151,15 @@ def _all_rows(order: list[int | None], rows: int, folder: Path) -> list[int | No
     return [*order, *(old for old in range(rows) if old not in named)]
 
 
+def _partial(order: Order) -> bool:
+    """Whether some tokens here are none there, or the same as another one; their logits are ruled out."""
+    return len(standing_for(order)) < len(order)
+
+
 def _extras(config: Mapping[str, Any], task: str, family: Family, design: Design, folder: Path) -> dict[str, Any]:
-    """What the task keeps beside the weights."""
+    """What the task keeps beside the weights; a text that is read whole begins with what is to be done with it."""
     if task not in ("classify", "tag"):
-        return {}
+        return {"split": "line"} if family.sides[-1] == "target" else {}
     names = config.get("id2label") or {str(at): f"LABEL_{at}" for at in range(int(config.get("num_labels", 2)))}
     kind = config.get("problem_type")
     if kind == "regression" or len(names) < 2:
@@ -139,37 +178,42 @@ def _weights(
     resolved: Mapping[str, Any],
     task: str,
     config: Mapping[str, Any],
-    folder: Path,
-    order: list[int | None],
+    where: str,
+    tensors: Mapping[str, torch.Tensor],
+    orders: Orders,
     design: Design,
     sizes: Mapping[str, int],
 ) -> dict[str, torch.Tensor]:
     """Our tensors, each of the shape that the model needs."""
     entries = list(family.entries(resolved, task, config))
-    where = str(folder)
-    tensors = family.named(read_weights(folder), {name for entry in entries for name in entry.theirs}, where)
+    tensors = family.named(tensors, {name for entry in entries for name in entry.theirs}, where)
     with torch.device("meta"):
-        wanted = design.build(sizes).state_dict()
+        model = design.build(sizes)
+    wanted = model.state_dict()
     made = {}
     for entry in entries:
-        made[entry.ours] = entry.read(tensors, order, where)
+        made[entry.ours] = entry.read(tensors, orders, where)
         found, needed = list(made[entry.ours].shape), list(wanted[entry.ours].shape)
         if found != needed:
             names = " and ".join(entry.theirs)
             raise RegardError(f"{where}: {names} give a tensor of shape {found}, but config.json asks for {needed}")
-    for output, table in (("output", "target.table"), ("head.output", "source.table")):
-        if f"{output}.weight" in wanted and f"{output}.weight" not in made:
-            made[f"{output}.weight"] = made[f"{table}.weight"]
+    first = {id(weight): name for name, weight in model.named_parameters(remove_duplicate=False) if name in made}
+    for name, weight in model.named_parameters(remove_duplicate=False):
+        if name not in made and id(weight) in first:  # tied
+            made[name] = made[first[id(weight)]]
     if "output.bias" in wanted and "output.bias" not in made:
-        made["output.bias"] = torch.tensor([NEVER if old is None else 0.0 for old in order])
+        chosen = set(standing_for(orders[family.sides[-1]]).values())
+        made["output.bias"] = torch.tensor([0.0 if at in chosen else NEVER for at in range(sizes[family.sides[-1]])])
     return made
 
 
 def _config(family: Family, resolved: Mapping[str, Any], artifact: Artifact, told: Mapping[str, Any]) -> dict[str, Any]:
     """Their settings of a model of ours; those of a folder that was imported stay where they say the same."""
-    usual = {"pad_token_id": PAD, "bos_token_id": BOS, "eos_token_id": EOS, "vocab_size": artifact.sizes["text"]}
-    known = told.get("config") or {"model_type": family.type(), "dtype": "float32", **family.fixed, **usual}
-    architectures = [name for name, task in family.tasks.items() if task == artifact.task]
+    usual: dict[str, Any] = {"pad_token_id": PAD, "bos_token_id": BOS, "eos_token_id": EOS}
+    usual |= {"model_type": family.type(), "dtype": "float32", **family.sized(artifact.sizes)}
+    known = told.get("config") or {**family.fixed, **usual, **family.usual}
+    also = artifact.task in family.also
+    architectures = [name for name, task in family.tasks.items() if also or task == artifact.task]
     if not architectures:
         raise UsageError(f"{artifact.name}: the task {artifact.task} has no model of this kind in transformers")
     plain = {theirs: resolved[ours] for ours, theirs in family.names.items()}
@@ -193,8 +237,12 @@ def _check_same(family: Family, design: Design, config: Mapping[str, Any], where
     again = MODELS.make(family.model(config, where), where)
     for field in fields(again):
         now, then = getattr(design, field.name), getattr(again, field.name)
-        if now == then or field.name.endswith("dropout") or (field.name, now) == ("output_bias", "fixed"):
+        if now == then or field.name.endswith("dropout"):
             continue
+        if field.name == "output_bias" and "fixed" in (now, then):  # a bias of zeros, or one that rules out tokens
+            continue
+        if field.name == "activation" and getattr(getattr(design, "feed", None), "activation", None) is not None:
+            continue  # the feed has its own
         raise UsageError(
             f"{where}: model.{field.name} is {now!r}, which '{family.type()}' of transformers cannot express"
         )
@@ -203,29 +251,8 @@ def _check_same(family: Family, design: Design, config: Mapping[str, Any], where
 def _spelled_out(design: Any) -> Any:
     """The design with defaults that depend on other settings as numbers."""
     usual = {"feedforward": 4 * design.width, "norm_epsilon": 1e-5 if design.norm == "layer" else 1e-6}
+    if hasattr(design, "head_width"):
+        usual["head_width"] = design.width // design.heads
+    if isinstance(design.feed, Gated) and design.feed.activation is None:
+        design = replace(design, feed=replace(design.feed, activation=design.activation))
     return replace(design, **{name: value for name, value in usual.items() if getattr(design, name) is None})
-
-
-def _tokenizer(artifact: Artifact) -> str:
-    """Our tokenizer with the rule that puts `<s>` and `</s>` around texts that an encoder reads."""
-    made = Tokenizer.from_str(artifact.tokenizers["text"])
-    if artifact.task != "language":
-        ends = [(SPECIALS[BOS], BOS), (SPECIALS[EOS], EOS)]
-        single = f"{SPECIALS[BOS]} $A {SPECIALS[EOS]}"
-        made.post_processor = processors.TemplateProcessing(
-            single=single, pair=f"{single} $B:1 {SPECIALS[EOS]}:1", special_tokens=ends
-        )
-    return str(made.to_str())
-
-
-def _tokenizer_files(artifact: Artifact) -> dict[str, str]:
-    """Our tokenizer as transformers reads it."""
-    pieces = Tokenizer.from_str(artifact.tokenizers["text"]).get_vocab(with_added_tokens=True)
-    mask = next((name for name in MASK_NAMES if name in pieces), None)
-    named = {"pad_token": PAD, "unk_token": UNK, "bos_token": BOS, "eos_token": EOS, "cls_token": BOS, "sep_token": EOS}
-    config = {
-        "tokenizer_class": "PreTrainedTokenizerFast",
-        **{key: SPECIALS[number] for key, number in named.items()},
-        **({} if mask is None else {"mask_token": mask}),
-    }
-    return {"tokenizer.json": _tokenizer(artifact), "tokenizer_config.json": json.dumps(config, indent=2)}

@@ -15,7 +15,11 @@ from regard.data.subwords.formats import load_subwords, original_ids
 from regard.data.subwords.tokenizer import Subwords
 
 WEIGHTS = "model.safetensors"
-TOKENIZER_FILES = ("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja")
+TOKENIZER_FILES = (
+    *("tokenizer.json", "tokenizer_config.json", "special_tokens_map.json", "chat_template.jinja"),
+    "generation_config.json",
+)
+"""the texts of a folder that are written back as they were"""
 _INDEX = "model.safetensors.index.json"
 _PICKLES = ("pytorch_model.bin", "pytorch_model.bin.index.json", "model.bin", "tf_model.h5", "flax_model.msgpack")
 
@@ -77,15 +81,15 @@ def read_tokenizer(folder: Path) -> tuple[Subwords, list[int | None], dict[str, 
 
 
 def write_folder(
-    folder: Path, config: Mapping[str, Any], weights: Mapping[str, Tensor], files: Mapping[str, str]
+    folder: Path, config: Mapping[str, Any], weights: Mapping[str, Tensor], files: Mapping[str, bytes]
 ) -> None:
-    """Write a folder that `transformers` loads; `files` are the texts of its tokenizer."""
+    """Write a folder that `transformers` loads; `files` are those of its tokenizer, by name."""
     save_file(dict(weights), folder / WEIGHTS, metadata={"format": "pt"})
     text = json.dumps(config, ensure_ascii=False, indent=2, sort_keys=True)
     (folder / "config.json").write_text(f"{text}\n", encoding="utf-8")
-    for name in TOKENIZER_FILES:
-        if name in files:
-            (folder / name).write_text(files[name], encoding="utf-8")
+    for name, content in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_bytes(content)
 
 
 def _load(path: Path) -> dict[str, Tensor]:

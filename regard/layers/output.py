@@ -69,6 +69,31 @@ class LinearOutput(nn.Linear):
         return blockwise(hidden, self.weight, self.bias, targets, smoothing, rows)
 
 
+class ScaledOutput(LinearOutput):
+    """An output layer whose input is multiplied with a number: logits = W (scale · h) + b.
+
+    T5 has scale = width^-½ where the output is tied to the embedding: Raffel et al., 2020,
+    https://arxiv.org/abs/1910.10683
+    """
+
+    def __init__(self, width: int, vocabulary: int, bias: bool, scale: float) -> None:
+        super().__init__(width, vocabulary, bias)
+        self.scale = scale
+
+    def forward(self, hidden: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch vocabulary"]:
+        """The logits."""
+        return super().forward(hidden * self.scale)
+
+    def loss(
+        self,
+        hidden: Float[Tensor, "tokens width"],
+        targets: Int64[Tensor, "tokens"],
+        smoothing: float = 0.0,
+        rows: int | None = 0,
+    ) -> tuple[Float[Tensor, ""], Float[Tensor, ""]]:
+        return super().loss(hidden * self.scale, targets, smoothing, rows)
+
+
 def _at_once(logits: Tensor, targets: Tensor, smoothing: float) -> tuple[Tensor, Tensor]:
     chances = F.log_softmax(logits, 1, dtype=wide(logits.dtype))
     likelihood = F.nll_loss(chances, targets, reduction="sum")

@@ -19,11 +19,10 @@ from regard.layers.activation import Activation
 from regard.layers.embedding import Embedding, split_positions, tie
 from regard.layers.initialize import normal
 from regard.layers.mixer import View
-from regard.layers.output import LinearOutput
 from regard.layers.residual import deepnorm
 from regard.models.layered import Layered
 from regard.models.model import weights_in
-from regard.models.writer import LayerState, State, Writer, fitting
+from regard.models.writer import LayerState, OutputBias, State, Writer, fitting, biased_output
 
 STD = 0.02
 RESIDUAL_ENDS = (".output", ".outer")
@@ -47,7 +46,7 @@ class Gpt(Layered):
     """weight tying: whether output and embedding share one matrix"""
     opening: Literal["</s>", "<s>"] = "</s>"
     """the token that a text begins after; running text has `</s>`, that of the line before it"""
-    output_bias: Literal["none", "learned", "fixed"] = "none"
+    output_bias: OutputBias = "none"
     """the bias of the output layer; fixed numbers rule out tokens that an imported model does not have"""
 
     views: ClassVar[tuple[View, ...]] = ("past",)
@@ -79,9 +78,7 @@ class GptModel(Writer):
         self.first = BOS if design.opening == "<s>" else EOS
         self.target = Embedding(vocabulary, design.width, std=STD, positions=first, dropout=design.dropout)
         self.decoder = design.stack(design.layers, "past", deepnorm(design.layers))
-        self.output = LinearOutput(design.width, vocabulary, bias=design.output_bias == "learned")
-        if design.output_bias == "fixed":
-            self.output.fix_bias()
+        self.output = biased_output(design.width, vocabulary, design.output_bias)
         if design.residual_scale != "deepnorm":  # DeepNorm has its own initialization
             normal(self.decoder, STD, RESIDUAL_ENDS, 2 * design.layers)
         normal(self.output, STD)

@@ -18,7 +18,9 @@ from regard.base.errors import ConfigError, check_at_least, check_one_of, unknow
 from regard.layers.dropout import check_share
 from regard.layers.feeds.experts import idle_weights
 
-MODELS = Catalog("regard.models", besides=("headed", "layered", "model", "pictured", "set_model", "writer"))
+MODELS = Catalog(
+    "regard.models", besides=("encoder_decoder", "headed", "layered", "model", "pictured", "set_model", "writer")
+)
 Tie = Literal["none", "target", "all"]
 """weight tying: which embeddings share one matrix with the output"""
 

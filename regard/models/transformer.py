@@ -8,21 +8,19 @@ Vaswani et al., Attention Is All You Need, 2017, https://arxiv.org/abs/1706.0376
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
 
-from jaxtyping import Bool, Float, Int
-from torch import Tensor, nn
+from torch import nn
 
-from regard.attention.masks.padding import Padding
-from regard.attention.part import positions_of
 from regard.base.errors import ConfigError
 from regard.layers.embedding import Embedding, split_positions, tie
 from regard.layers.pointer_generator import Copying, output_layer, unknown_word
 from regard.layers.residual import deepnorm_pair
+from regard.models.encoder_decoder import EncoderDecoder, both_sides
 from regard.models.layered import Layered
-from regard.models.model import Tie, weights_in
-from regard.models.writer import LayerState, State, Transducer, fitting, given
+from regard.models.model import Tie
+from regard.models.writer import OutputBias, biased_output
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +44,10 @@ class Transformer(Layered):
     """weight tying: which embeddings share the output's matrix: none, the target's, or the source's and the target's"""
     copy: Copying | None = None
     """a pointer-generator output, which also copies words of the source; none: words are only written"""
+    embedding_scale: Literal["width", "none"] = "width"
+    """the factor of embeddings before positions are added: √width as in the paper, or none"""
+    output_bias: OutputBias = "none"
+    """the bias of the output layer; fixed numbers rule out tokens that an imported model does not have"""
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "tiny": {
@@ -60,15 +62,10 @@ class Transformer(Layered):
         return TransformerModel(self, *self.sizes_from(sizes))
 
     def multiplications(self, model: Any, length: float) -> tuple[float, float]:
-        projected = [layer.cross.projections.source for layer in model.decoder.blocks if layer.cross is not None]
-        of_source = weights_in(model.encoder, *projected)
-        of_target = weights_in(model.decoder, model.output) - weights_in(*projected)
-        own, read = self.pairs(length), 2 * self.width * length
-        # Half of the target on average, all of the source.
-        return of_source + own * self.encoder_layers, of_target + (own / 2 + read) * self.decoder_layers
+        return both_sides(self, model, length, self.encoder_layers, self.decoder_layers)
 
 
-class TransformerModel(Transducer):
+class TransformerModel(EncoderDecoder):
     """Embeddings, encoder, decoder and output."""
 
     def __init__(self, design: Transformer, source_vocabulary: int, target_vocabulary: int) -> None:
@@ -80,58 +77,23 @@ class TransformerModel(Transducer):
             )
         sizes, beyond = (source_vocabulary, target_vocabulary), unknown_word(design.copy)
         first, _ = split_positions(design.positions, "transformer.positions")
+        scale = design.width**0.5 if design.embedding_scale == "width" else 1.0
         self.source, self.target = (
-            Embedding(
-                size, design.width, scale=design.width**0.5, positions=first, dropout=design.dropout, beyond=beyond
-            )
+            Embedding(size, design.width, scale=scale, positions=first, dropout=design.dropout, beyond=beyond)
             for size in sizes
         )
         depths = deepnorm_pair(design.encoder_layers, design.decoder_layers)
         self.encoder = design.stack(design.encoder_layers, "both", depths[0])
         self.decoder = design.stack(design.decoder_layers, "past", depths[1], reads=True)
-        self.output = output_layer("transformer", design.copy, design.width, design.width, sizes, bias=False)
+        if design.copy is not None and design.output_bias != "none":
+            raise ConfigError("transformer.output_bias: an output that copies has none; leave out output_bias, or copy")
+        self.output = (
+            biased_output(design.width, target_vocabulary, design.output_bias)
+            if design.copy is None
+            else output_layer("transformer", design.copy, design.width, design.width, sizes, bias=False)
+        )
         nn.init.normal_(self.output.weight, std=design.width**-0.5)
         if design.tie != "none":
             tie(self.output, self.target, "transformer.tie")
         if design.tie == "all":
             self.source.table = self.target.table
-
-    def encode(
-        self, source: Int[Tensor, "batch source"], lengths: Int[Tensor, "batch"]
-    ) -> tuple[Float[Tensor, "batch source width"], Bool[Tensor, "batch source"]]:
-        at = positions_of(source.shape[1], source)
-        keep = Padding(lengths)(at[:1], at)
-        return self.encoder(self.source(source), keep=keep), keep[:, 0, 0]
-
-    def hidden(
-        self,
-        source: Int[Tensor, "batch source"] | None,
-        source_lengths: Int[Tensor, "batch"] | None,
-        target: Int[Tensor, "batch target"],
-    ) -> Float[Tensor, "batch target width"]:
-        source, lengths = given(source, source_lengths)
-        encoded, keep = self.encode(source, lengths)
-        decoded: Tensor = self.decoder(self.target(target), source=encoded, source_keep=keep[:, None, None])
-        return self.output.gathered(decoded, self.output.remember(source, encoded, keep))
-
-    def start(
-        self,
-        source: Int[Tensor, "sentences source"] | None,
-        source_lengths: Int[Tensor, "sentences"] | None,
-        rows: int = 1,
-    ) -> LayerState:
-        source, lengths = given(source, source_lengths)
-        encoded, keep = self.encode(source, lengths)
-        return LayerState(
-            sentences=len(encoded),
-            pointed=self.output.remember(source, encoded, keep),
-            memories=self.decoder.start(),
-            sources=self.decoder.remember(encoded, keep),
-        )
-
-    def step(self, token: Int[Tensor, "rows"], state: State) -> tuple[Float[Tensor, "rows vocabulary"], LayerState]:
-        before = fitting(state, LayerState, token)
-        x = self.target(token[:, None], first=before.length)
-        x, memories = self.decoder.advance(x, before.memories, before.sources, before.sentences)
-        logits = self.output.predict(x[:, 0], before.pointed)
-        return logits, replace(before, length=before.length + 1, memories=memories)

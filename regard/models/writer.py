@@ -3,18 +3,21 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 import torch
 from jaxtyping import Bool, Float, Int
-from torch import Tensor
+from torch import Tensor, nn
 
 from regard.attention.memory import Memory
 from regard.base.errors import ShapeError, UsageError
 from regard.data.subwords.tokenizer import BOS, EOS
 from regard.layers.mixer import MixerState
-from regard.layers.output import LinearOutput
+from regard.layers.output import LinearOutput, ScaledOutput
 from regard.models.model import Encoder, Model
+
+OutputBias = Literal["none", "learned", "fixed"]
+"""the bias of the output layer; fixed numbers rule out tokens that an imported model does not have"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,6 +151,19 @@ class Transducer(Writer, Encoder):
         self, source: Int[Tensor, "batch source"], lengths: Int[Tensor, "batch"]
     ) -> tuple[Float[Tensor, "batch source width"], Bool[Tensor, "batch source"]]:
         """The encoded source, and where it is not padding."""
+
+
+def biased_output(width: int, vocabulary: int, bias: OutputBias, scale: float = 1.0) -> LinearOutput:
+    """The output layer with the bias that a design asks for; hidden states are multiplied with `scale` before it."""
+    if scale == 1:
+        made = LinearOutput(width, vocabulary, bias=bias == "learned")
+    else:
+        made = ScaledOutput(width, vocabulary, bias=bias == "learned", scale=scale)
+    if bias == "fixed":
+        made.fix_bias()
+    elif bias == "learned":
+        nn.init.zeros_(made.bias)
+    return made
 
 
 def given(source: Tensor | None, lengths: Tensor | None) -> tuple[Tensor, Tensor]:

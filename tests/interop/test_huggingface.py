@@ -1,6 +1,5 @@
 """Folders of transformers: the same numbers here and there, in both directions."""
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -277,11 +276,6 @@ def test_a_setting_that_is_not_there_is_refused_by_its_name(tmp_path: Path) -> N
 # Mistakes
 
 
-def changed(folder: Path, **settings: Any) -> None:
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    (folder / "config.json").write_text(json.dumps(config | settings), encoding="utf-8")
-
-
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
@@ -295,7 +289,7 @@ def changed(folder: Path, **settings: Any) -> None:
 )
 def test_other_kinds_of_llama_are_refused(settings: dict[str, Any], sentence: str, tmp_path: Path) -> None:
     writer("llama", tmp_path)
-    changed(tmp_path, **settings)
+    folders.changed(tmp_path, **settings)
     with pytest.raises(RegardError, match=sentence):
         read_folder(tmp_path)
 
@@ -326,7 +320,7 @@ def test_other_kinds_of_llama_are_refused(settings: dict[str, Any], sentence: st
 )
 def test_what_cannot_be_read_is_one_sentence(settings: dict[str, Any], sentence: str, tmp_path: Path) -> None:
     reader("bert", tmp_path)
-    changed(tmp_path, **settings)
+    folders.changed(tmp_path, **settings)
     with pytest.raises(RegardError, match=sentence) as caught:
         import_folder(tmp_path, tmp_path / "model.safetensors.out")
     assert "\n" not in str(caught.value)

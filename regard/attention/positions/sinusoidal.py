@@ -4,7 +4,9 @@ Vaswani et al., 2017, https://arxiv.org/abs/1706.03762. The dot product of p_i a
 """
 
 from dataclasses import dataclass
+from typing import Literal
 
+import torch
 from torch import Tensor
 
 from regard.attention.position import Join, Layers, PositionVectors, sinusoid
@@ -22,13 +24,17 @@ class Sinusoidal(PositionVectors):
     join: Join = "add"
     layers: Layers = "first"
     width: int | None = None
+    order: Literal["alternating", "halves"] = "alternating"
+    """sine and cosine of each wave side by side, or all sines before all cosines, as Marian has it"""
 
     def __post_init__(self) -> None:
         check_one_of("sinusoidal", ("add", "concatenate"), join=self.join)
         check_one_of("sinusoidal", ("first", "every"), layers=self.layers)
+        check_one_of("sinusoidal", ("alternating", "halves"), order=self.order)
         if self.base <= 1:
             raise ConfigError(f"sinusoidal: base must be above 1, but is {self.base}")
         self.check("sinusoidal")
 
     def vectors(self, at: Tensor, width: int) -> Tensor:
-        return sinusoid(at, width, self.base, self.first)
+        waves = sinusoid(at, width, self.base, self.first)
+        return waves if self.order == "alternating" else torch.cat([waves[..., ::2], waves[..., 1::2]], dim=-1)

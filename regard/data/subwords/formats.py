@@ -36,11 +36,20 @@ def load_subwords(path: str | Path) -> Subwords:
     data = read_bytes(path)
     if data.lstrip()[:1] == b"{":
         return Subwords(_adopt(data, str(path)))
+    model = _parsed(data, f"{path}: neither a tokenizer.json nor a SentencePiece model")
+    return Subwords(convert_sentencepiece(model, model.normal, str(path)))
+
+
+def read_sentencepiece(path: str | Path) -> "Sentencepiece":
+    """The parts of a SentencePiece model."""
+    return _parsed(read_bytes(path), f"{path}: not a SentencePiece model")
+
+
+def _parsed(data: bytes, otherwise: str) -> "Sentencepiece":
     try:
-        model = _parse(data)
+        return _parse(data)
     except (ValueError, IndexError, struct.error) as error:
-        raise RegardError(f"{path}: neither a tokenizer.json nor a SentencePiece model") from error
-    return Subwords(_convert(model, str(path)))
+        raise RegardError(otherwise) from error
 
 
 def original_ids(text: str, subwords: Subwords) -> list[int | None]:
@@ -91,7 +100,9 @@ def _renumber(model: dict[str, Any], known: dict[str, str]) -> None:
 
 
 @dataclass
-class _Sentencepiece:
+class Sentencepiece:
+    """What encoding needs of a SentencePiece model."""
+
     pieces: list[tuple[str, float, int]] = field(default_factory=list)
     kind: int = _UNIGRAM
     byte_fallback: bool = False
@@ -99,13 +110,24 @@ class _Sentencepiece:
     prefixed: bool = True
     squeezed: bool = True
 
+    @property
+    def normal(self) -> dict[str, float]:
+        """The score of each piece that texts are cut into."""
+        return {piece: score for piece, score, kind in self.pieces if kind == _NORMAL}
 
-def _convert(model: _Sentencepiece, where: str) -> Tokenizer:
-    scores = {piece: score for piece, score, kind in model.pieces if kind == _NORMAL}
+    @property
+    def whole(self) -> list[str]:
+        """The pieces that a text is never cut inside (user-defined symbols)."""
+        return [piece for piece, _, kind in self.pieces if kind == _USER]
+
+
+def convert_sentencepiece(model: Sentencepiece, scores: dict[str, float], where: str) -> Tokenizer:
+    """The model as a tokenizer whose pieces have these scores; they are numbered in this order."""
     if model.kind == _UNIGRAM:
         inner = assemble.unigram(scores, byte_fallback=model.byte_fallback)
     elif model.kind == _BPE:
-        inner = assemble.bpe(list(scores), _merges(scores), byte_fallback=model.byte_fallback, fuse_unknown=True)
+        merges = _merges({piece: score for piece, score in model.normal.items() if piece in scores})
+        inner = assemble.bpe(list(scores), merges, byte_fallback=model.byte_fallback, fuse_unknown=True)
     else:
         raise RegardError(f"{where}: SentencePiece models of kind unigram and bpe are read, not word or char")
     tokenizer = assemble.blank(inner)
@@ -118,7 +140,7 @@ def _convert(model: _Sentencepiece, where: str) -> Tokenizer:
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence([marked, assemble.guard()])
     tokenizer.decoder = assemble.default_decoder(model.prefixed)
     assemble.declare_specials(tokenizer)
-    tokenizer.add_tokens([AddedToken(piece, normalized=False) for piece, _, kind in model.pieces if kind == _USER])
+    tokenizer.add_tokens([AddedToken(piece, normalized=False) for piece in model.whole])
     return tokenizer
 
 
@@ -133,9 +155,9 @@ def _merges(scores: dict[str, float]) -> list[tuple[str, str]]:
     return merges
 
 
-def _parse(data: bytes) -> _Sentencepiece:
+def _parse(data: bytes) -> Sentencepiece:
     """The parts of SentencePiece's ModelProto that encoding needs, by the field numbers of its published schema."""
-    model = _Sentencepiece()
+    model = Sentencepiece()
     for number, value in _fields(data):
         if number == 1:
             piece = dict(_fields(value))

@@ -109,6 +109,12 @@ class Subwords:
         tokenizer.add_special_tokens([AddedToken(name, special=True, normalized=False) for name in names])
         return Subwords(tokenizer)
 
+    def with_words(self, names: Sequence[str]) -> "Subwords":
+        """The tokenizer with further tokens at its end, which texts may spell, such as the sentinels of T5."""
+        tokenizer = Tokenizer.from_str(self.to_json())
+        tokenizer.add_tokens([AddedToken(name, normalized=False) for name in names])
+        return Subwords(tokenizer)
+
     def normalize(self, text: str) -> str:
         """The text as encoding sees it, and as decoding gives it back."""
         normalizer = self.tokenizer.normalizer

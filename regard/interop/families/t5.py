@@ -1,0 +1,125 @@
+"""T5: `T5ForConditionalGeneration`, versions 1.0 (ReLU, tied, scaled) and 1.1 (gated, not tied).
+
+Whether the output is tied, the weights tell: transformers 5 writes `tie_word_embeddings` as true for both, and reads
+false as "version 1.1, whose outputs are not scaled". The decoder starts after `<pad>`; here that is `<s>`, which T5 has
+not: its embedding is a copy of that of the token there.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from regard.data.subwords.tokenizer import BOS
+from regard.interop.family import ACTIVATIONS_THERE, Entry, Family, activation_here
+
+_GATED = "gated-"
+
+
+@dataclass(frozen=True)
+class T5(Family):
+    """The names of T5."""
+
+    design: ClassVar[str] = "t5"
+    prefix: ClassVar[str] = ""
+    sides: ClassVar[tuple[str, ...]] = ("source", "target")
+    tasks: ClassVar[Mapping[str, str]] = {"T5ForConditionalGeneration": "translate"}
+    also: ClassVar[frozenset[str]] = frozenset({"spans"})
+    names: ClassVar[Mapping[str, str]] = {
+        "encoder_layers": "num_layers",
+        "width": "d_model",
+        "heads": "num_heads",
+        "head_width": "d_kv",
+        "feedforward": "d_ff",
+        "dropout": "dropout_rate",
+        "norm_epsilon": "layer_norm_epsilon",
+    }
+    more_keys: ClassVar[frozenset[str]] = frozenset(
+        {
+            *("num_decoder_layers", "relative_attention_num_buckets", "relative_attention_max_distance"),
+            *("feed_forward_proj", "tie_word_embeddings", "scale_decoder_outputs", "decoder_start_token_id"),
+        }
+    )
+    fixed: ClassVar[Mapping[str, Any]] = {"is_encoder_decoder": True, "is_decoder": False}
+    usual: ClassVar[Mapping[str, Any]] = {"decoder_start_token_id": BOS}
+    silent: ClassVar[frozenset[str]] = frozenset(
+        {
+            *("initializer_factor", "n_positions", "dense_act_fn", "is_gated_act", "output_past", "max_length"),
+            *("num_beams", "early_stopping", "length_penalty", "no_repeat_ngram_size", "min_length", "prefix"),
+        }
+    )
+    unread: ClassVar[str] = (
+        r"embed_tokens\.weight$|lm_head\.weight$|layer\.1\.EncDecAttention\.relative_attention_bias\.weight$"
+    )
+
+    def told(self, config: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> dict[str, Any]:
+        scaled = config.get("scale_decoder_outputs", config.get("tie_word_embeddings") is not False)
+        own, shared = tensors.get("lm_head.weight"), tensors.get("shared.weight")
+        tied = own is None or (shared is not None and own.shape == shared.shape and torch.equal(own, shared))
+        return {**config, "tie_word_embeddings": tied, "scale_decoder_outputs": scaled}
+
+    def settings(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        kind = str(config.get("feed_forward_proj", "relu"))
+        gated = kind.startswith(_GATED)
+        name = "gelu_new" if kind == f"{_GATED}gelu" else kind.removeprefix(_GATED)
+        activation = activation_here(name, "feed_forward_proj")
+        count = int(config.get("relative_attention_num_buckets", 32))
+        farthest = int(config.get("relative_attention_max_distance", 128))
+        dropout = float(config.get("dropout_rate", 0.1))
+        return {
+            "decoder_layers": config.get("num_decoder_layers") or config["num_layers"],
+            "positions": {"name": "buckets", "buckets": count, "farthest": farthest},
+            "feed": {"name": "gated", "activation": activation} if gated else "plain",
+            "activation": "relu" if gated else activation,
+            "attention_dropout": dropout,
+            "feedforward_dropout": dropout,
+            "tie": "all" if config.get("tie_word_embeddings", True) else "embeddings",
+            "output_scale": "width" if config.get("scale_decoder_outputs", True) else "none",
+        }
+
+    def config(self, model: Mapping[str, Any]) -> dict[str, Any]:
+        gated = model["feed"]["name"] == "gated"
+        activation = model["feed"].get("activation") or model["activation"]
+        name = ACTIVATIONS_THERE.get(activation, activation)
+        name = "gelu" if gated and name == "gelu_new" else name
+        positions = model["positions"] or {}
+        return {
+            "num_decoder_layers": model["decoder_layers"],
+            "relative_attention_num_buckets": positions.get("buckets", 32),
+            "relative_attention_max_distance": positions.get("farthest", 128),
+            "feed_forward_proj": f"{_GATED}{name}" if gated else name,
+            "tie_word_embeddings": model["tie"] == "all",
+            "scale_decoder_outputs": model["output_scale"] == "width",
+            "d_kv": model["head_width"] or model["width"] // model["heads"],
+        }
+
+    def entries(self, model: Mapping[str, Any], task: str, config: Mapping[str, Any]) -> Iterator[Entry]:
+        yield Entry("target.table.weight", ("shared.weight",), vocabulary=True, side="target")
+        for side in ("encoder", "decoder"):
+            first = f"{side}.block.0.layer.0.SelfAttention.relative_attention_bias.weight"
+            yield Entry(f"{side}.layers.0.self_attention.reading.positions.weight", (first,), turned=True)
+            for at in range(model[f"{side}_layers"]):
+                yield from self._layer(f"{side}.layers.{at}", f"{side}.block.{at}.layer", side == "decoder", model)
+            yield Entry(f"{side}.norm.weight", (f"{side}.final_layer_norm.weight",))
+        if model["tie"] != "all":
+            yield Entry("output.weight", ("lm_head.weight",), vocabulary=True, side="target")
+
+    def _layer(self, ours: str, theirs: str, reads: bool, model: Mapping[str, Any]) -> Iterator[Entry]:
+        own, cross = f"{theirs}.0.SelfAttention", f"{theirs}.1.EncDecAttention"
+        joint = tuple(f"{own}.{part}.weight" for part in "qkv")
+        yield Entry(f"{ours}.self_attention.projections.joint.weight", joint)
+        yield Entry(f"{ours}.self_attention.output.weight", (f"{own}.o.weight",))
+        yield Entry(f"{ours}.norms.self_attention.weight", (f"{theirs}.0.layer_norm.weight",))
+        if reads:
+            yield Entry(f"{ours}.cross.projections.query.weight", (f"{cross}.q.weight",))
+            yield Entry(f"{ours}.cross.projections.source.weight", (f"{cross}.k.weight", f"{cross}.v.weight"))
+            yield Entry(f"{ours}.cross.output.weight", (f"{cross}.o.weight",))
+            yield Entry(f"{ours}.norms.cross.weight", (f"{theirs}.1.layer_norm.weight",))
+        feed = f"{theirs}.{2 if reads else 1}"
+        gated = model["feed"]["name"] == "gated"
+        inner = ("wi_0", "wi_1") if gated else ("wi",)
+        yield Entry(f"{ours}.feedforward.inner.weight", tuple(f"{feed}.DenseReluDense.{name}.weight" for name in inner))
+        yield Entry(f"{ours}.feedforward.outer.weight", (f"{feed}.DenseReluDense.wo.weight",))
+        yield Entry(f"{ours}.norms.feedforward.weight", (f"{feed}.layer_norm.weight",))
