@@ -9,10 +9,12 @@ from torch import Tensor
 from regard.base.errors import UsageError
 from regard.data.subwords.tokenizer import EOS, Subwords
 from regard.decoding.batching import in_batches
+from regard.decoding.chat import ChatTemplate
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.scorer import Scorer, evaluating, log_mean, most_positions
 from regard.decoding.scoring import log_probabilities
 from regard.decoding.search import search
+from regard.decoding.strategies.greedy import Greedy
 from regard.decoding.strategies.sample import Sample
 from regard.decoding.strategy import Strategy, strategy_for
 from regard.models.writer import Recalling, Writer
@@ -28,10 +30,20 @@ class Generation:
     """the tokens that the model generated"""
     score: float
     """the sum of their log-probabilities, `</s>` included"""
+    added: str | None = None
+    """the text of these tokens alone; None where it is the whole text"""
+
+    @property
+    def written(self) -> str:
+        """What the model wrote, without the prompt."""
+        return self.text if self.added is None else self.added
 
 
 class Generator:
     """A language model, or an ensemble, with its tokenizer. The default strategy samples up to 100 tokens.
+
+    `stops` are tokens that end a text as `</s>` does, such as those that end a turn of a chat; `chat` is the template
+    that makes prompts of messages, if the tokenizer has one.
 
     >>> load("runs/novels", expect=Generator).generate(["Once upon a time"], n_best=2)[0][0].text
     """
@@ -43,13 +55,15 @@ class Generator:
         strategy: Strategy | None = None,
         *,
         batch_tokens: int = 4096,
+        stops: Sequence[int] = (),
+        chat: ChatTemplate | None = None,
     ) -> None:
         scorer = Scorer(models)
         if scorer.reads:
             raise UsageError("generator: the model reads a source; use Translator")
         self.models, self.subwords, self._device = scorer.models, subwords, scorer.device
         self.strategy = Sample(max_length=100) if strategy is None else strategy
-        self.batch_tokens = batch_tokens
+        self.batch_tokens, self.stops, self.chat = batch_tokens, tuple(stops), chat
 
     def generate(
         self, prompts: Sequence[str], strategy: Strategy | str | None = None, n_best: int | None = None
@@ -62,9 +76,10 @@ class Generator:
             raise UsageError("generate: give a list of prompts, not one text")
         chosen = strategy_for(strategy, self.strategy, n_best)
         starts = self.subwords.encode_batch(prompts)
+        stops = self.stops if isinstance(chosen, Greedy | Sample) else ()
 
         def work(batch: list[list[int]]) -> list[list[Hypothesis]]:
-            return search(self.models, None, None, chosen, batch)
+            return search(self.models, None, None, chosen, batch, stops=stops)
 
         found = in_batches(starts, [len(start) + 1 for start in starts], work, self.batch_tokens)
         forced = [len(chosen.prefix) + len(start) for start in starts]
@@ -118,4 +133,11 @@ class Generator:
         return scores
 
     def _generation(self, one: Hypothesis, given: int) -> Generation:
-        return Generation(self.subwords.decode(one.tokens), one.tokens[given:], sum(one.token_scores[given:]))
+        return generation(self.subwords, one, given)
+
+
+def generation(subwords: Subwords, one: Hypothesis, given: int) -> Generation:
+    """What was found after so many given tokens."""
+    whole, before = subwords.decode(one.tokens), subwords.decode(one.tokens[:given])
+    added = whole[len(before) :] if whole.startswith(before) else subwords.decode(one.tokens[given:])
+    return Generation(whole, one.tokens[given:], sum(one.token_scores[given:]), added)

@@ -34,6 +34,10 @@ def walk(task: SearchTask, choose: Choose, rows: int = 1) -> list[list[Hypothesi
         logits, norm, states = task.scorer.step(token, states)
         offer = rules.offer(logits, norm, tokens)
         token, value = offer.settle(choose(offer, sentences, step))
+        if task.stops is not None:
+            token = token.masked_fill(torch.isin(token, task.stops), EOS)
+        if task.listen is not None:
+            task.listen(sentences, token)
         if task.trace is not None:
             _note(task.trace, offer, sentences, token, scores.sum(-1), lengths)
         tokens = torch.cat([tokens, token.view(-1, rows, 1)], -1)

@@ -1,8 +1,9 @@
 """Decoding with any model and any strategy, such as beam search."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+import torch
 from jaxtyping import Int
 from torch import Tensor
 
@@ -14,6 +15,8 @@ from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.scorer import Scorer, copies, evaluating, most_positions
 from regard.decoding.shortlist import Shortlist
 from regard.decoding.strategies.beam import Beam
+from regard.decoding.strategies.greedy import Greedy
+from regard.decoding.strategies.sample import Sample
 from regard.decoding.strategy import SearchTask, Strategy, check_prefix
 from regard.decoding.trace import Trace
 from regard.models.writer import Writer
@@ -32,14 +35,21 @@ def search(
     trace: Trace | None = None,
     shortlist: Shortlist | None = None,
     constraints: Sequence[Constraint] | None = None,
+    stops: Sequence[int] = (),
+    listen: Callable[[Tensor, Tensor], object] | None = None,
 ) -> list[list[Hypothesis]]:
     """Decode: the outputs of each sentence, the best first. Several models are an ensemble.
 
     `prefixes` are tokens that each sentence's output starts with, after the strategy's own prefix. A language model has
     no source: its sentences are the prefixes. The output of a sentence does not depend on the rest of the batch. With
     a `shortlist`, only the words on it are scored. With `constraints`, one for each sentence, outputs have their
-    phrases, as far as these fit into the longest output.
+    phrases, as far as these fit into the longest output. `stops` are tokens that end an output as `</s>` does; `listen`
+    is called at each step with the numbers of the sentences and their new tokens. Both go with greedy search and
+    sampling.
     """
+    if (stops or listen is not None) and not isinstance(strategy, Greedy | Sample):
+        name = type(strategy).__name__.lower()
+        raise UsageError(f"search: {name} search cannot be listened to or end at other tokens; use greedy or sample")
     scorer = Scorer(models)
     sentences = _count(scorer, source, source_lengths, prefixes)
     if not sentences:
@@ -69,7 +79,8 @@ def search(
         states = scorer.start(source, source_lengths, sentences)
         rules = strategy.rules(source_lengths, starts, scorer.device if source is None else source.device)
         rules = rules.within(most_positions(scorer.models))
-        task = SearchTask(scorer, states, rules, identities, trace)
+        ends = torch.tensor(stops, device=rules.most.device) if stops else None
+        task = SearchTask(scorer, states, rules, identities, trace, ends, listen)
         if constraints is not None:
             return constrained_search(_beam(strategy), task, list(constraints))
         found = strategy.run(task)

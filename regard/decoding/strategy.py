@@ -4,7 +4,7 @@ All strategies apply the same rules and use a model in the same way: `logits, st
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any
@@ -35,6 +35,10 @@ class SearchTask:
     identities: tuple[tuple[int, ...], ...]
     """each sentence's source and prefix, from which sampling is seeded"""
     trace: Trace | None = None
+    stops: Tensor | None = None
+    """tokens that end an output as `</s>` does"""
+    listen: Callable[[Tensor, Tensor], object] | None = None
+    """is called at each step with the numbers of the sentences and their new tokens"""
 
 
 @dataclass(frozen=True, kw_only=True)

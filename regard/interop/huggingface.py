@@ -133,11 +133,22 @@ def _with_all_rows(family: Family, config: Mapping[str, Any], folder: Path) -> V
     subwords, orders = {}, {}
     for side, own in found.subwords.items():
         order = list(found.orders[side])
-        if family.sides[-1] == "target" and start is not None:
-            order[BOS] = int(start)
+        if family.sides[-1] == "target":
+            order[BOS] = order[BOS] if start is None else int(start)
+        else:
+            _name_ends(order, config)
         orders[side] = _all_rows(order, rows[side], folder)
         subwords[side] = own.with_specials([f"<row {old}>" for old in orders[side][len(own) :]])
     return Vocabularies(subwords, orders, found.files)
+
+
+def _name_ends(order: list[int | None], config: Mapping[str, Any]) -> None:
+    """Where a tokenizer has no token of a name known here, `<s>` and `</s>` are those that the config names."""
+    for new, key in ((EOS, "eos_token_id"), (BOS, "bos_token_id")):
+        named = config.get(key)
+        first = named[0] if isinstance(named, list) and named else named
+        if order[new] is None and isinstance(first, int) and first not in (order[BOS], order[EOS]):
+            order[new] = first
 
 
 def _all_rows(order: list[int | None], rows: int, folder: Path) -> list[int | None]:

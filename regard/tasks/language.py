@@ -13,6 +13,7 @@ from regard.data.plan import BatchPosition
 from regard.data.store import build_store
 from regard.data.subwords.tokenizer import PAD, Subwords
 from regard.data.windows import Streams, StreamSettings, TextWindow
+from regard.decoding.chat import chat_of, stops_of
 from regard.decoding.generator import Generator
 from regard.decoding.opening import strategy_of, vocabulary_of
 from regard.decoding.strategy import STRATEGIES, Strategy
@@ -112,7 +113,9 @@ class Language(Task):
     ) -> Generator:
         """A generator; a shortlist is not used, since there is no source to choose likely words by."""
         first = one_vocabulary(artifacts)
-        return Generator(models, vocabulary_of(first, "text"), strategy or strategy_of(first))
+        subwords = vocabulary_of(first, "text")
+        chosen = strategy or strategy_of(first)
+        return Generator(models, subwords, chosen, stops=stops_of(first), chat=chat_of(first))
 
     @classmethod
     def evaluate(cls, opened: Generator, files: Sequence[Path], how: Evaluation) -> list[QualityScore]:

@@ -125,6 +125,7 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
     },
     "t5": {
         **_LAYERS,
+        **{name: {**_LAYERS[name], "positions": None} for name in ("short memory", "lstm")},
         "uneven, narrow heads": {"encoder_layers": 3, "decoder_layers": 1, "head_width": 3},
         "fixed bias, few buckets": {"output_bias": "fixed", "positions": "buckets(4, 9)"},
         "untied, scaled": {"tie": "embeddings", "output_scale": "width"},
