@@ -22,7 +22,7 @@ from regard.layers.mixer import View
 from regard.layers.residual import deepnorm
 from regard.models.layered import Layered
 from regard.models.model import weights_in
-from regard.models.writer import LayerState, OutputBias, State, Writer, fitting, biased_output
+from regard.models.writer import LayerState, OutputBias, State, Writer, biased_output, fitting
 
 STD = 0.02
 RESIDUAL_ENDS = (".output", ".outer")
