@@ -55,7 +55,7 @@ def write_picture_folder(artifact: Artifact, family: Family, out: Path, *, force
     _check_same(family, design, config, artifact.name)
     weights: dict[str, Tensor] = {}
     for entry in family.entries(resolved, artifact.task, config):
-        weights |= entry.write(artifact.weights[entry.ours], ())
+        weights |= entry.write(artifact.weights[entry.ours], {})
     with making(out, force=force) as folder:
         write_folder(folder, config, weights, {})
         (folder / _PREPROCESSOR).write_text(json.dumps(_preprocessor(artifact), indent=2), encoding="utf-8")
@@ -91,7 +91,7 @@ def _weights(
     tensors = family.named(read_weights(folder), {name for entry in entries for name in entry.theirs}, str(folder))
     with torch.device("meta"):
         wanted = {name: list(weight.shape) for name, weight in design.build(sizes).state_dict().items()}
-    made = {entry.ours: entry.read(tensors, (), str(folder)) for entry in entries}
+    made = {entry.ours: entry.read(tensors, {}, str(folder)) for entry in entries}
     for entry in entries:
         if (found := list(made[entry.ours].shape)) != wanted[entry.ours]:
             names = " and ".join(entry.theirs)
