@@ -12,7 +12,7 @@ from regard.base.errors import ConfigError
 from regard.data.checkup import Checkup, check_lines
 from regard.data.pairs import Batch
 from regard.data.plan import BatchPosition
-from regard.data.spans import CorruptedWindows, Corrupting, Corruption, sentinels_in, with_sentinels
+from regard.data.span_corruption import CorruptedWindows, Corrupting, Corruption, sentinels_in, with_sentinels
 from regard.data.store import build_store
 from regard.data.subwords.tokenizer import EOS, PAD, Subwords
 from regard.data.windows import Streams, StreamSettings

@@ -6,7 +6,7 @@ import torch
 
 from regard.base.errors import ConfigError
 from regard.data.plan import BatchPosition
-from regard.data.spans import CorruptedWindows, Corrupting, Corruption, with_sentinels
+from regard.data.span_corruption import CorruptedWindows, Corrupting, Corruption, with_sentinels
 from regard.data.subwords.tokenizer import BOS, EOS, PAD
 from regard.data.windows import Streams, StreamSettings
 from tests.decoding.readers import vocabulary
