@@ -5,6 +5,7 @@ Raffel et al., T5, 2020, https://arxiv.org/abs/1910.10683
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 import torch
@@ -66,4 +67,13 @@ class BucketTable(PerHead, Bias):
         self.weight = nn.Parameter(torch.empty(heads, layout.buckets).normal_(std=0.02))
 
     def forward(self, query: Tensor, key: Tensor, query_at: Tensor, key_at: Tensor) -> Tensor:
-        return from_table(self.weight, self.layout.bucket(-distances(query_at, key_at)))
+        far = self.layout.farthest  # from there on, all distances share a bucket
+        ahead = (-distances(query_at, key_at)).clamp(-far, far) + far
+        return from_table(self.weight[:, _buckets_by_distance(self.layout, ahead.device)], ahead)
+
+
+@lru_cache(maxsize=64)
+def _buckets_by_distance(layout: Buckets, device: torch.device) -> Tensor:
+    """The bucket of each distance from -farthest to farthest."""
+    with torch.inference_mode(False):
+        return layout.bucket(torch.arange(-layout.farthest, layout.farthest + 1)).to(device)

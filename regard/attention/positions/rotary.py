@@ -5,6 +5,7 @@ Su et al., RoFormer, 2021, https://arxiv.org/abs/2104.09864
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 import torch
@@ -38,9 +39,7 @@ class Rotary(Position):
         turned = round(width * self.share)
         if turned % 2:
             raise ShapeError(f"rotary: turns pairs, but {turned} of the head's {width} dimensions are to be turned")
-        angles = self._angles(at, turned).to(vectors.device)
-        angles = angles[:, None] if angles.dim() == 3 else angles  # a place for the heads
-        cos, sin = angles.cos().to(vectors), angles.sin().to(vectors)
+        cos, sin = self._waves(at, turned, vectors)
         if self.pairs == "halves":
             left, right = vectors[..., :turned].chunk(2, dim=-1)
             parts = [left * cos - right * sin, left * sin + right * cos]
@@ -50,6 +49,29 @@ class Rotary(Position):
             parts = [both.flatten(-2)]
         return torch.cat([*parts, vectors[..., turned:]], dim=-1)
 
-    def _angles(self, at: Tensor, width: int) -> Tensor:
-        speeds = self.base ** (-torch.arange(0, width, 2, device=at.device, dtype=torch.float64) / width)
-        return at.unsqueeze(-1).double() * speeds
+    def _waves(self, at: Tensor, width: int, like: Tensor) -> tuple[Tensor, Tensor]:
+        """Cos and sin of each position's angles; those of one position, a decoding step, are kept for all layers."""
+        if at.shape == (1,) and at.device.type == "cpu" and not _traced():
+            return _waves_at(int(at), width, self.base, like.dtype, like.device)
+        cos, sin = _turned(at, width, self.base)
+        if cos.dim() == 3:  # a place for the heads
+            cos, sin = cos[:, None], sin[:, None]
+        return cos.to(like), sin.to(like)
+
+
+def _traced() -> bool:
+    """Whether the program is being recorded, where a position must not become a constant."""
+    return torch.compiler.is_compiling() or torch.jit.is_tracing()
+
+
+def _turned(at: Tensor, width: int, base: float) -> tuple[Tensor, Tensor]:
+    speeds = base ** (-torch.arange(0, width, 2, device=at.device, dtype=torch.float64) / width)
+    angles = at.unsqueeze(-1).double() * speeds
+    return angles.cos(), angles.sin()
+
+
+@lru_cache(maxsize=4096)
+def _waves_at(at: int, width: int, base: float, dtype: torch.dtype, device: torch.device) -> tuple[Tensor, Tensor]:
+    with torch.inference_mode(False):
+        cos, sin = _turned(torch.tensor([at]), width, base)
+        return cos.to(device, dtype), sin.to(device, dtype)
