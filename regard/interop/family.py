@@ -126,7 +126,7 @@ def standing_for(order: Order) -> dict[int, int]:
 
 
 @dataclass(frozen=True)
-class Vocabularies:
+class FolderTokenizers:
     """The tokenizers of a folder."""
 
     subwords: Mapping[str, Subwords]
@@ -171,10 +171,10 @@ class Family(ABC):
         """The config with what its weights alone tell."""
         return dict(config)
 
-    def vocabularies(self, folder: Path, config: Mapping[str, Any]) -> "Vocabularies":
+    def vocabularies(self, folder: Path, config: Mapping[str, Any]) -> "FolderTokenizers":
         """The tokenizer of each side; one tokenizer.json serves both, unless the family has another way."""
         subwords, order, files = read_tokenizer(folder)
-        return Vocabularies(dict.fromkeys(self.sides, subwords), dict.fromkeys(self.sides, order), files)
+        return FolderTokenizers(dict.fromkeys(self.sides, subwords), dict.fromkeys(self.sides, order), files)
 
     def rows(self, config: Mapping[str, Any]) -> dict[str, int]:
         """The number of embeddings of each side."""

@@ -17,7 +17,7 @@ from regard.base.errors import RegardError, UsageError, unknown
 from regard.data.subwords.tokenizer import BOS, EOS, PAD
 from regard.interop.export_folder import MANIFEST, making
 from regard.interop.exported_tokenizer import tokenizer_files
-from regard.interop.family import FAMILIES, NEVER, Family, Order, Orders, Vocabularies, standing_for
+from regard.interop.family import FAMILIES, NEVER, Family, FolderTokenizers, Order, Orders, standing_for
 from regard.interop.marian_tokenizer import file_content
 from regard.interop.model_folder import read_config, read_json, read_weights, write_folder
 from regard.interop.picture_folder import read_picture_folder, write_picture_folder
@@ -126,7 +126,7 @@ def _family(config: Mapping[str, Any], where: str) -> Family:
     return family
 
 
-def _with_all_rows(family: Family, config: Mapping[str, Any], folder: Path) -> Vocabularies:
+def _with_all_rows(family: Family, config: Mapping[str, Any], folder: Path) -> FolderTokenizers:
     """The tokenizers with all rows of the embeddings; where the decoder starts after another token, `<s>` is that."""
     found = family.vocabularies(folder, config)
     rows, start = family.rows(config), config.get("decoder_start_token_id", config.get("pad_token_id"))
@@ -139,7 +139,7 @@ def _with_all_rows(family: Family, config: Mapping[str, Any], folder: Path) -> V
             _name_ends(order, config)
         orders[side] = _all_rows(order, rows[side], folder)
         subwords[side] = own.with_specials([f"<row {old}>" for old in orders[side][len(own) :]])
-    return Vocabularies(subwords, orders, found.files)
+    return FolderTokenizers(subwords, orders, found.files)
 
 
 def _name_ends(order: list[int | None], config: Mapping[str, Any]) -> None:

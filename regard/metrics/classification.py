@@ -55,10 +55,19 @@ def f1(hits: Confusion, predicted: Confusion, true: Confusion) -> NDArray[np.flo
 
 def calibration_error(confidence: Sequence[float], right: Sequence[bool], bins: int = 15) -> float:
     """The expected calibration error: how far confidence is from accuracy, over bins of equal width."""
+    gaps = (count * abs(share - sure) for sure, share, count in reliability(confidence, right, bins))
+    return float(sum(gaps) / max(1, len(confidence)))
+
+
+def reliability(confidence: Sequence[float], right: Sequence[bool], bins: int) -> list[tuple[float, float, int]]:
+    """For each bin of equal width: the mean confidence, the share that is right, and the number of examples."""
     sure, found = np.asarray(confidence, dtype=float), np.asarray(right, dtype=float)
     place = np.clip(np.ceil(sure * bins).astype(int) - 1, 0, bins - 1)
-    gaps = (abs(found[place == one].sum() - sure[place == one].sum()) for one in range(bins))
-    return float(sum(gaps) / max(1, len(sure)))
+    inside = [place == one for one in range(bins)]
+    return [
+        (float(sure[own].mean()), float(found[own].mean()), int(own.sum())) if own.any() else (0.0, 0.0, 0)
+        for own in inside
+    ]
 
 
 def class_metrics(true: NDArray[Any], probabilities: NDArray[Any]) -> dict[str, float]:

@@ -37,6 +37,7 @@ from regard.metrics.quality import QualityScore
 from regard.models.headed import Headed
 from regard.models.model import Design
 from regard.runs.artifact import Artifact
+from regard.tasks.class_outputs import write_classes
 from regard.tasks.task import Evaluation, Prepared, Say, Task
 from regard.tasks.texts import SubwordChoice, one_model, refuse_other
 from regard.training.loss import Loss
@@ -195,10 +196,10 @@ class Classify(Task):
         examples = [example for file in files for example in read_labeled(file, labels=opened.labels)]
         numbers = numbered(examples, opened.classes, str(files[0]))
         found = opened.classify([example.texts for example in examples])
-        if how.out is not None:
-            write_text(how.out, "".join(f"{','.join(one.labels)}\n" for one in found))
         true = label_tensor(numbers, len(opened.classes), opened.labels)
         chances = torch.tensor([[one.probabilities[label] for label in opened.classes] for one in found])
+        if how.out is not None:
+            write_classes(how.out, [",".join(one.labels) for one in found], true, chances, opened.classes)
         return class_scores(true.numpy(), chances.numpy())
 
     def _rows(

@@ -26,6 +26,7 @@ from regard.metrics.quality import QualityScore
 from regard.models.model import Design
 from regard.models.pictured import PICTURE_SIZES, PictureModel
 from regard.runs.artifact import Artifact
+from regard.tasks.class_outputs import write_classes
 from regard.tasks.classify import ClassLoss
 from regard.tasks.image_advice import image_sets, image_settings
 from regard.tasks.task import Advice, Evaluation, Prepared, Say, Task, Wishes
@@ -178,7 +179,8 @@ class Pictures(Task):
         true = torch.cat([opened.numbers(one, str(file)) for one, file in zip(sets, files, strict=True)])
         chances = torch.cat([opened.probabilities(one) for one in sets])
         if how.out is not None:
-            write_text(how.out, "".join(f"{opened.classes[at]}\n" for at in chances.argmax(-1).tolist()))
+            answers = [opened.classes[at] for at in chances.argmax(-1).tolist()]
+            write_classes(how.out, answers, true, chances, opened.classes)
         return class_scores(true.numpy(), chances.numpy())
 
     def _batches(self, images: ImageSet, classes: Sequence[str], shades: Shades, where: str) -> ImageBatches:

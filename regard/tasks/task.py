@@ -33,6 +33,7 @@ from regard.training.validation import mean_losses
 TASKS = Catalog(
     "regard.tasks",
     besides=(
+        "class_outputs",
         "advice",
         "image_advice",
         "node_advice",

@@ -61,7 +61,10 @@ def evaluate(
         typer.Option(help="Another model, or a file of its translations: test whether the difference is chance."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print the scores as JSON.")] = False,
-    out: Annotated[Path | None, typer.Option(help="Also write the translations to this file.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(help="Also write the outputs to this file; of a classifier, a .png is a confusion matrix."),
+    ] = None,
     memory: Annotated[
         int | None,
         typer.Option(min=1, help="Let a model with a rolling memory (transformer_xl) see so many tokens back."),

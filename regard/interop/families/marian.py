@@ -14,7 +14,7 @@ from torch import Tensor
 
 from regard.base.errors import RegardError
 from regard.data.subwords.tokenizer import BOS, EOS, PAD
-from regard.interop.family import ACTIVATIONS_THERE, NEVER, Entry, Family, Vocabularies, activation_here, affine
+from regard.interop.family import ACTIVATIONS_THERE, NEVER, Entry, Family, FolderTokenizers, activation_here, affine
 from regard.interop.marian_tokenizer import read_marian
 from regard.interop.sinusoid_order import in_halves
 
@@ -77,10 +77,10 @@ class Marian(Family):
     place: ClassVar[str] = "after"
     """where the layers are normalized"""
 
-    def vocabularies(self, folder: Path, config: Mapping[str, Any]) -> Vocabularies:
+    def vocabularies(self, folder: Path, config: Mapping[str, Any]) -> FolderTokenizers:
         if (folder / "tokenizer.json").is_file():
             return super().vocabularies(folder, config)
-        return Vocabularies(*read_marian(folder))
+        return FolderTokenizers(*read_marian(folder))
 
     def rows(self, config: Mapping[str, Any]) -> dict[str, int]:
         return {"source": config["vocab_size"], "target": config.get("decoder_vocab_size") or config["vocab_size"]}
