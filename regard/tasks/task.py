@@ -33,8 +33,8 @@ from regard.training.validation import mean_losses
 TASKS = Catalog(
     "regard.tasks",
     besides=(
-        "class_outputs",
         "advice",
+        "class_outputs",
         "image_advice",
         "node_advice",
         "point_advice",

@@ -61,7 +61,7 @@ class Rotary(Position):
 
 def _traced() -> bool:
     """Whether the program is being recorded, where a position must not become a constant."""
-    return torch.compiler.is_compiling() or torch.jit.is_tracing()
+    return torch.compiler.is_compiling() or bool(torch._C._get_tracing_state())
 
 
 def _turned(at: Tensor, width: int, base: float) -> tuple[Tensor, Tensor]:
