@@ -9,7 +9,7 @@ from regard.decoding.translation import Translation
 from regard.markup.bonds import bond, usable_links
 from regard.markup.placeholders import Kept
 from regard.markup.projection import Placement, project
-from regard.markup.rendering import Rendering, by_word
+from regard.markup.rendering import SENTENCE_END, Rendering, by_word
 from regard.markup.segments import Atom, Mark, Segment, SegmentText
 from regard.markup.units import split_units, word_starts
 
@@ -25,6 +25,7 @@ def inserted(segment: Segment, answer: Translation, kept: Kept) -> Rendering | N
     """The translation of the text without atoms, with the atoms inserted; None if there is no alignment."""
     reading, bare = segment.read(), without_atoms(segment)
     signs = [kept.is_sign(atom.text) for atom in segment.atoms]
+    answer = _without_end(bare, reading, answer)
     links = usable_links(answer.alignment, bare.text, answer.text)
     if not answer.alignment or not links:
         return None
@@ -41,6 +42,13 @@ def inserted(segment: Segment, answer: Translation, kept: Kept) -> Rendering | N
     for (start, end), (first, _) in zip(reading.atoms, atoms, strict=True):
         letters += [(start + at, first + at, 1.0) for at in word_starts(reading.text[start:end])]
     return Rendering(reading, text, tuple(atoms), by_word(letters, reading.text, text), answer.score)
+
+
+def _without_end(bare: SegmentText, reading: SegmentText, answer: Translation) -> Translation:
+    """The answer without the full stop that a model added where an atom such as `!` ends the sentence."""
+    if SENTENCE_END.search(reading.text) and not SENTENCE_END.search(bare.text):
+        return replace(answer, text=SENTENCE_END.sub("", answer.text))
+    return answer
 
 
 def _after_words(bare: SegmentText, signs: list[bool]) -> tuple[Placement, ...]:

@@ -17,7 +17,7 @@ from regard.markup.units import split_units, word_starts
 
 _SPACE = re.compile(r"\s*")
 _HEAD = re.compile(r"(?:[^\w\s]+(?!\S))?")
-_ENDED = re.compile(r"[\s.!?…。！？]*[.!?…。！？]\s*\Z")
+SENTENCE_END = re.compile(r"[\s.!?…。！？]*[.!?…。！？]\s*\Z")
 _TAIL = re.compile(r"(?:(?<!\S)[^\w\s]+)?\Z")
 
 
@@ -144,8 +144,8 @@ def _translated(piece: TextPiece, answer: Translation, kept: Kept, last: bool) -
     """A piece's translation without placeholders, and without sentence-final punctuation where the source has none."""
     own = kept.without(answer.text)
     links = answer.alignment if own.split() == answer.text.split() else None
-    ends = last or _ENDED.search(piece.body)
-    text = spaced_like(piece.body, own if ends else _ENDED.sub("", own))
+    ends = last or SENTENCE_END.search(piece.body)
+    text = spaced_like(piece.body, own if ends else SENTENCE_END.sub("", own))
     return text, usable_links(links, piece.body, text)
 
 

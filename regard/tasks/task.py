@@ -264,6 +264,9 @@ def advice_for(files: Sequence[Path], wishes: Wishes) -> Advice:
     if refused and not found:
         raise refused[0]
     if len(found) != 1:
+        empty = next((file for file in files if not found and file.is_dir()), None)
+        if empty is not None:
+            raise UsageError(f"{empty}: holds no files that are known, such as train.en and train.de, or pairs.tsv")
         listed = ", ".join(found or TASKS.names)
         raise UsageError(f"init: the files do not tell what they are for; tasks are: {listed}")
     (advice,) = found.values()

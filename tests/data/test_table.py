@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from regard.base.errors import ConfigError, RegardError
-from regard.data.format import TextRow
+from regard.data.format import Hints, TextRow
 from regard.data.formats.tsv import Tsv
 from regard.data.table import one_line
 
@@ -26,6 +26,17 @@ def test_columns_are_chosen_by_number_or_name(tmp_path: Path) -> None:
     assert Tsv(columns=(3, 2)).place(files, 3, 0) == f"{files[0]}, line 3, column 3"
 
 
+def test_columns_are_read_together(tmp_path: Path) -> None:
+    files = put(tmp_path, "word\tform\ttags\ngehen\tging\tV;PST\n")
+    expected = [TextRow(2, ("gehen V;PST", "ging"))]
+    assert list(Tsv(columns=("1+3", 2), header=True).rows(files)) == expected
+    assert list(Tsv(columns=("word+tags", "form"), header=True).rows(files)) == expected
+    found = Tsv.recognize(files[0], Hints(columns=("1+3", 2), header=True))
+    assert (found.format, found.besides) == (Tsv(columns=("word+tags", "form"), header=True), "")
+    with pytest.raises(ConfigError, match="so there is no 4"):
+        list(Tsv(columns=("1+4", 2)).rows(files))
+
+
 def test_rows_that_do_not_fit_are_named(tmp_path: Path) -> None:
     files = put(tmp_path, "a\tb\tc\nd\te\n")
     with pytest.raises(RegardError, match=r"a\.tsv, line 2: has 2 columns, but line 1 has 3"):
@@ -44,6 +55,8 @@ def test_rows_that_do_not_fit_are_named(tmp_path: Path) -> None:
         ((1, 2, 3), "columns: one or two are wanted, not 3"),
         ((1, 1), "columns: 1 is given twice; source and target are different columns"),
         ((0, 1), "columns: they are numbered from 1, but 0 is given"),
+        (("1+0", 2), "columns: they are numbered from 1, but 0 is given"),
+        (("1+tags", 2), "columns: 'tags' is a name, which needs header = true"),
         (("en", "de"), "columns: 'en' is a name, which needs header = true; or give numbers from 1"),
     ],
 )

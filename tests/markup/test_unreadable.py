@@ -2,6 +2,7 @@ from functools import cache
 
 import pytest
 
+from regard.data.links import Link
 from regard.data.subwords.learn import SubwordSettings, learn_subwords
 from regard.data.subwords.tokenizer import Subwords
 from regard.decoding.layout import lay_out
@@ -69,6 +70,18 @@ def test_signs_are_put_beside_the_words_they_stood_beside() -> None:
     texts = ["dogs🐶 run here", "🐶 the dogs run", "the dogs run 🐶", "the 🐶dogs ❤ run"]
     outputs = [one.text for one in translate_texts(loses, texts, kept)]
     assert outputs == ["HERE RUN DOGS🐶", "🐶 RUN DOGS THE", "RUN DOGS THE 🐶", "RUN 🐶DOGS ❤ THE"]
+
+
+def test_an_unreadable_mark_ends_a_sentence_instead_of_a_full_stop() -> None:
+    def ends(texts: list[str]) -> list[Translation]:
+        said = [text.replace("?", "").strip() + " ." for text in texts]
+        return [answer(text, tuple(Link(at, at) for at in range(len(text.split()) - 1))) for text in said]
+
+    kept = Kept(ALWAYS, Unreadable(subwords(), subwords()))
+    assert [one.text for one in translate_texts(ends, ["are the dogs looking ?", "the dogs"], kept)] == [
+        "are the dogs looking ?",
+        "the dogs .",
+    ]
 
 
 def test_no_number_stands_for_signs_alone() -> None:

@@ -10,8 +10,8 @@ from regard.apps.display import say_next
 from regard.apps.options import DeviceOption, ThreadsOption, examples, use_threads
 
 app = typer.Typer(add_completion=False)
-_USES = {"translate": "translate", "language": "generate"}
-"""the command that uses a model, by its task"""
+_USES = {"translate": "regard translate {} input.txt -o output.txt", "language": "regard generate {} 'a beginning'"}
+"""the command that uses the model in a folder, by its task"""
 RunsOption = Annotated[Path, typer.Option("--runs", help="The folder that holds the run folders.")]
 DataOption = Annotated[
     Path | None, typer.Option("--data", help="The folder of the data files; by default the run file's.")
@@ -52,4 +52,4 @@ def train_command(
         files = [str(home / file) for file in test]
         typer.echo(f"next: {shlex.join(['regard', 'evaluate', str(folder), *files])}")
     else:
-        say_next(f"regard {_USES.get(settings.task.task_name(), 'evaluate')} {folder} --help")
+        say_next(_USES.get(settings.task.task_name(), "regard evaluate {} TEST").format(folder))

@@ -288,3 +288,28 @@ def test_a_name_with_nul_is_one_sentence(home: Path, run: Run) -> None:
     assert done.sentence == "'a\\x00b': a file name cannot hold the character NUL"
     done = run("train", "run.toml", "--set", 'name="a\\u0000b"')
     assert done.sentence == "name: must be the name of a folder, but is 'a\\x00b'"
+
+
+def test_a_folder_without_text_is_told(home: Path, run: Run) -> None:
+    Path("hollow").mkdir()
+    done = run("init", "hollow", "--out", "other.toml")
+    assert (done.code, done.sentence.partition(",")[0]) == (2, "hollow: holds no files that are known")
+    assert not Path("other.toml").exists()
+
+
+def test_languages_are_named_by_the_text_where_nothing_else_does(texts: Path, run: Run) -> None:
+    english = ["Where is the station?", "I am ill today.", "We eat bread every morning.", "She has bought a new car."]
+    german = [
+        "Wo ist der Bahnhof?",
+        "Ich bin heute krank.",
+        "Wir essen jeden Morgen Brot.",
+        "Sie hat ein Auto gekauft.",
+    ]
+    pairs = [f"{one} {at}\t{other} {at}\n" for at in range(7) for one, other in zip(english, german, strict=True)]
+    Path("pairs.txt").write_text("".join(pairs), encoding="utf-8")
+    lines = run("init", "pairs.txt").lines
+    assert "by its words the text is en → de; --source and --target say otherwise" in lines
+    written = tomllib.loads(Path("run.toml").read_text(encoding="utf-8"))
+    assert (written["name"], written["data"]["source"], written["data"]["target"]) == ("en-de", "en", "de")
+    run("init", "pairs.txt", "--source", "nl", "--target", "fy", "--force")
+    assert tomllib.loads(Path("run.toml").read_text(encoding="utf-8"))["name"] == "nl-fy"
