@@ -4,7 +4,8 @@ Their subwords are all `<unk>`, so no model can translate them; they are kept as
 itself, a letter or digit with the word that it is part of, which is a name more often than not. Letters of a script
 that the source is written in and the target is not, such as a rare Chinese character on its way to English, are left
 to the model: few could read the copy. Latin letters are copied anywhere. Of a vocabulary of words, it is the letters
-that count: an unknown word made of known ones is left to the model.
+that count: an unknown word made of known ones is left to the model. So is what has a readable variant: a capital where
+the model knows the small letter, a typographic quotation mark where it knows the plain one.
 """
 
 import unicodedata
@@ -18,6 +19,8 @@ from regard.markup.units import snap
 
 _EVERYWHERE = "LATIN"
 """the script whose names are read, and written, all over the world"""
+_PLAIN = dict.fromkeys("‘’ʼ´`", "'") | dict.fromkeys("“”„«»‹›", '"') | dict.fromkeys("–—−‐‑", "-") | {"…": "."}
+"""typographic signs, and the plain ones that stand for them"""
 _BY_LETTERS = ("bpe", "unigram", "character")
 """kinds of subwords that can write any word whose characters they have"""
 
@@ -38,7 +41,7 @@ class Unreadable:
         found: list[Span] = []
         for start, end in places:
             span = (start, end)
-            if _spells(text[start:end]):
+            if _spells(text[start:end]) or _is_inside(text, start, end):
                 span = next(((first, last) for first, last in words if first <= start < last), span)
                 if not self._is_copied(text[start]):
                     continue
@@ -63,9 +66,12 @@ class Unreadable:
     def _reads(self, letter: str) -> bool:
         known = self._known.get(letter)
         if known is None:
-            known = letter.isspace() or UNK not in self.source.encode(letter) or letter in self._in_words
+            known = letter.isspace() or any(map(self._has, {letter, *_variants(letter)}))
             self._known[letter] = known
         return known
+
+    def _has(self, letter: str) -> bool:
+        return UNK not in self.source.encode(letter) or letter in self._in_words
 
     @cached_property
     def _in_words(self) -> frozenset[str]:
@@ -79,6 +85,17 @@ class Unreadable:
     @cached_property
     def _written(self) -> frozenset[str]:
         return _scripts(self.target)
+
+
+def _variants(letter: str) -> set[str]:
+    """The same letter in the other case, or the plainer form of a sign."""
+    plain = unicodedata.normalize("NFKC", letter)
+    return {one for one in (letter.lower(), letter.upper(), plain, _PLAIN.get(letter, "")) if len(one) == 1}
+
+
+def _is_inside(text: str, start: int, end: int) -> bool:
+    """Whether letters or digits stand on both sides."""
+    return text[max(0, start - 1) : start].isalnum() and text[end : end + 1].isalnum()
 
 
 def is_sign(text: str) -> bool:

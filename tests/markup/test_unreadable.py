@@ -33,7 +33,8 @@ def found(text: str, source: Subwords, target: Subwords | None = None) -> list[s
         ("The 🇫🇷🇩🇪 men", ["🇫🇷🇩🇪"]),
         ("Łukasz, Zoë and the dog", ["Łukasz", "Zoë"]),
         ("in 2024.", ["2024"]),
-        ("«dogs»", ["«", "»"]),
+        ("→ dogs ☺", ["→", "☺"]),
+        ("C♯m runs", ["C♯m"]),
         ("the 我喜欢 dog", ["我喜欢"]),
         ("über u\u0308ber the grass", []),
         ("", []),
@@ -54,6 +55,13 @@ def test_rare_letters_of_the_source_alone_are_left_to_the_model() -> None:
 
 def test_nothing_is_kept_where_every_byte_can_be_written() -> None:
     assert found("A dog 🐶", subwords(byte_fallback=True)) == []
+
+
+def test_what_has_a_readable_variant_is_left_to_the_model() -> None:
+    """A model of lower-cased text may be given capitals, one of plain text typographic signs."""
+    plain = learned('the "dog\'s" grass - a park.')
+    assert found("THE “DOG’S” GRASS – A PARK…", plain) == []
+    assert found("THE “DOG’S” GRASS ☺", plain) == ["☺"]
 
 
 def test_of_words_the_letters_count() -> None:
