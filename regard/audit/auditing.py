@@ -35,7 +35,8 @@ def audit(
     is true of it, such as `causal=True` or `positions="relative"`. With a `reference`, which is called in the same way,
     the outputs are compared with its outputs.
 
-    >>> audit(my_attention, laws=["forbidden", "blindness"]).is_sound
+    >>> audit(torch.nn.functional.scaled_dot_product_attention, laws=["company"], examples=5).is_sound
+    True
     """
     subject = subject_of(target, width=width, **claims)
     if reference is not None:

@@ -38,7 +38,12 @@ class Claims:
 
 
 class Subject(ABC):
-    """An attention under audit. `rows` and `columns` name the inputs along the queries and along the keys."""
+    """An attention under audit. `rows` and `columns` name the inputs along the queries and along the keys.
+
+    >>> from regard.audit.auditing import subject_of
+    >>> isinstance(subject_of(torch.nn.functional.scaled_dot_product_attention), Subject)
+    True
+    """
 
     rows: ClassVar[tuple[str, ...]]
     columns: ClassVar[tuple[str, ...]]

@@ -74,7 +74,7 @@ class GptModel(Writer):
 
     def __init__(self, design: Gpt, vocabulary: int) -> None:
         super().__init__()
-        first, _ = split_positions(design.positions, "gpt.positions")
+        first, _ = split_positions(design.positions, f"{design.where}.positions")
         self.first = BOS if design.opening == "<s>" else EOS
         self.target = Embedding(vocabulary, design.width, std=STD, positions=first, dropout=design.dropout)
         self.decoder = design.stack(design.layers, "past", deepnorm(design.layers))
@@ -83,7 +83,7 @@ class GptModel(Writer):
             normal(self.decoder, STD, RESIDUAL_ENDS, 2 * design.layers)
         normal(self.output, STD)
         if design.tie == "target":
-            tie(self.output, self.target, "gpt.tie")
+            tie(self.output, self.target, f"{design.where}.tie")
 
     def hidden(
         self,

@@ -78,7 +78,11 @@ def steeper(patch: Patch) -> None:
 
 
 NAMES = [name for name in MODELS.names if issubclass(built(name), Writer)]
-READERS = [name for name in MODELS.names if issubclass(built(name), Encoder)]
+READERS = [
+    name
+    for name in MODELS.names
+    if issubclass(built(name), Encoder) and {"source", "text"} & set(MODELS.get(name).needs)  # they read texts
+]
 WRITERS: dict[str, tuple[Callable[[Patch], None], Callable[[Any], None], list[str]]] = {
     "a mask that is off by one": (ahead, writers.nothing_forbidden_is_seen, ["gpt", "transformer"]),
     "a padding mask that is too long": (beyond_the_end, writers.company_changes_nothing, ["seq2seq", "transformer"]),
