@@ -170,7 +170,8 @@ def _table(
         see = nested[0].path if nested else next((one.kind for one in catalogs_in(hint)), None)
         default = _default(own) if has_default(own) else None
         value = getattr(usual, own.name, default)
-        example = example_of(at, hint, value, [other for other in fields if not has_default(other)], part)
+        needed = [other for other in fields if not has_default(other)]
+        example = example_of(at, hint, value, needed, part, of=f"{path}.{own.name}")
         shown = as_toml(value) if has_default(own) else None
         settings.append(Setting(at, in_words(hint), shown, texts.get(own.name, ""), example, see))
     yield SettingsTable(path, inspect.getdoc(kind) or "", tuple(settings), presets=tuple(getattr(kind, "presets", ())))

@@ -59,7 +59,7 @@ EXAMPLES: dict[str, Any] = {
     "training.guide.heads": [0, 1],
     "training.guide.weight": 0.1,
     "data.channels": 3,
-    "data.problem.size": 12,
+    "data.problem.tour.size": 12,
     "data.problem.smallest": 5,
     "model.non_local": [1, 2],
     "masks": "window(128)",
@@ -106,11 +106,17 @@ def as_toml(value: Any) -> str:
     return json.dumps("none" if value is None else str(value) if isinstance(value, Path) else value)
 
 
-def example_of(at: str, hint: Any, default: Any, needed: Sequence["dataclasses.Field[Any]"], part: bool) -> str:
-    """A line that sets it: as `path = value`, or for a part of a model as it is written there, `window(size=64)`."""
+def example_of(
+    at: str, hint: Any, default: Any, needed: Sequence["dataclasses.Field[Any]"], part: bool, of: str = ""
+) -> str:
+    """A line that sets it: as `path = value`, or for a part of a model as it is written there, `window(size=64)`.
+
+    `of` is its place in the reference, with the name of the member that it belongs to.
+    """
     catalog = next((one.kind for one in catalogs_in(hint)), "")
     names = catalogs_in(hint)[0].names if catalog else ()
-    value = EXAMPLES.get(at, EXAMPLES.get(catalog, names[-1] if names else _like(hint, default)))
+    usual = EXAMPLES.get(catalog, names[-1] if names else _like(hint, default))
+    value = EXAMPLES.get(of, EXAMPLES.get(at, usual))
     if not part:
         return f"{at} = {as_toml(value)}"
     name, _, setting = at.rpartition(".")
