@@ -59,7 +59,7 @@ def test_a_choice_without_settings_is_its_name() -> None:
 
 
 def test_the_table_has_no_leftovers() -> None:
-    used = {one.path for _, one in ALL} | {catalog.kind for _, one in ALL for catalog in catalogs_in(one)} | {
-        "masks", "positions", "scores", "feeds"
-    }  # fmt: skip
-    assert EXAMPLES.keys() <= used
+    paths = {one.path for _, one in ALL}
+    places = {f"{section.path}.{one.path.rpartition('.')[2]}" for section, one in ALL}
+    kinds = {catalog.kind for _, one in ALL for catalog in catalogs_in(one)} | {"masks", "positions", "scores", "feeds"}
+    assert EXAMPLES.keys() <= paths | places | kinds
