@@ -15,6 +15,7 @@ from typing import Any, Generic, TypeVar, overload
 
 from regard.base.config import read_table
 from regard.base.errors import ConfigError, RegardError, UsageError
+from regard.base.joining import own_rank
 from regard.decoding.translator import Translator
 from regard.loading import load
 from regard.runs.folder import RunFolder
@@ -22,7 +23,7 @@ from regard.tasks.run import Run, run_of
 from regard.tasks.start import train_run
 from regard.tasks.task import Wishes, advice_for
 from regard.training.curves import draw_curves
-from regard.training.progress import Progress, StepReport
+from regard.training.progress import Progress, Silent, StepReport
 from regard.training.tensorboard import TensorBoard
 from regard.training.trainer import Outcome
 from regard.training.watch import Watch
@@ -144,6 +145,8 @@ def run_training(
     progress: Shown | None = None,
 ) -> Outcome:
     """Train to the end in the folder of a run, or resume there; writes the model and its learning curves."""
+    if own_rank():
+        return train_run(run, folder, data, Silent(), device)
     with _shown(progress) as seen:
         told = TensorBoard(folder / "tensorboard", seen) if tensorboard else seen
         outcome, place = train_run(run, folder, data, told, device), RunFolder(folder)

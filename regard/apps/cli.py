@@ -127,9 +127,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         return _no_reader()
     except RegardError as error:
-        return _say(str(error), error.exit_code)
+        return _say(str(error), error.exit_code, error)
     except OSError as error:
-        return _say(_of_the_system(error), 1)
+        return _say(_of_the_system(error), 1, error)
     except Exception as error:
         return _others(error)
     return 0
@@ -210,7 +210,20 @@ def _of_the_system(error: OSError) -> str:
     return f"{error.filename}: {reason}" if error.filename else reason
 
 
-def _say(sentence: str, code: int) -> int:
+def _say(sentence: str, code: int, error: Exception | None = None) -> int:
+    if "WORLD_SIZE" in os.environ and not _has_voice(sentence, error):
+        return code
     with contextlib.suppress(OSError):
         typer.echo(f"regard: {' '.join(sentence.split())}", err=True)
     return code
+
+
+def _has_voice(sentence: str, error: Exception | None) -> bool:
+    """Whether this process, perhaps one of many ranks, is the one that prints the error."""
+    from regard.base.joining import may_speak, report_to_torchrun
+    from regard.base.ranks import QuietError
+
+    if isinstance(error, QuietError) or not may_speak(error):
+        return False
+    report_to_torchrun(sentence)
+    return True

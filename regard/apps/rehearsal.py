@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
+from statistics import median
 
+from regard.apps.scaling import StepCost
 from regard.data.item import Batches, Item
 from regard.data.plan import BatchPosition
 from regard.tasks.start import Started
@@ -28,6 +30,20 @@ class Rehearsal:
     memory: float
     """peak memory of the process in bytes"""
     flops_an_epoch: float | None
+    seconds_an_update: float = 0.0
+    """seconds that the optimizer takes in a step"""
+    gradient_bytes: int = 0
+    """bytes of all gradients, which ranks send each other in every step"""
+
+    def cost(self, bandwidth: float) -> StepCost:
+        """What a step costs, to predict it on more ranks that exchange so many bytes a second."""
+        step = self.seconds_an_epoch / self.steps_an_epoch
+        return StepCost(
+            compute=max(1e-9, step - self.seconds_an_update),
+            update=self.seconds_an_update,
+            gradient_bytes=self.gradient_bytes,
+            bandwidth=bandwidth,
+        )
 
 
 def rehearse(started: Started, seconds: float, device: str = "cpu") -> Rehearsal:
@@ -39,9 +55,13 @@ def rehearse(started: Started, seconds: float, device: str = "cpu") -> Rehearsal
     lanes = Lanes(model, training.lanes)
     items = list(_spread(prepared.train, 64))
 
+    updates: list[float] = []
+
     def step(item: Item) -> None:
-        lanes.backward(task.loss, item.to(device), item.count, seed=1)
+        lanes.backward(task.loss, [item.to(device)], item.count, [1])
+        before = time.monotonic()
         take_step(optimizers)
+        updates.append(time.monotonic() - before)
 
     step(max(items, key=lambda item: item.size))
     step(items[0])
@@ -60,6 +80,8 @@ def rehearse(started: Started, seconds: float, device: str = "cpu") -> Rehearsal
         padding=1 - sum(item.count for item in items) / sum(item.size for item in items),
         memory=_peak(),
         flops_an_epoch=task.flops(started.run.model, prepared),
+        seconds_an_update=median(updates),
+        gradient_bytes=sum(weight.nbytes for weight in model.parameters() if weight.requires_grad),
     )
 
 

@@ -3,17 +3,21 @@
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice, zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from regard.apps.display import bar, say_next
 
 if TYPE_CHECKING:
+    from regard.base.ranks import Ranks
     from regard.decoding.stream import Sink
     from regard.decoding.translation import TranslateTexts
     from regard.markup.placeholders import Kept
 
 _MODEL = ".safetensors"
+_BLOCK = 256
+"""lines that each rank translates before the results are collected"""
 
 
 def models_and_input(paths: Sequence[Path]) -> tuple[list[Path], Path | None]:
@@ -67,6 +71,31 @@ class FileSink:
     def fileno(self) -> int:
         """The file descriptor."""
         return self._file.fileno()
+
+
+def check_for_ranks(given: Path | None, document: Path | None, page: bool) -> None:
+    """Raise an error if several ranks are to translate what they cannot share: only the lines of a file can be."""
+    from regard.base.errors import UsageError
+    from regard.base.joining import world_size
+
+    if world_size() > 1 and (given is None or document is not None or page):
+        raise UsageError(
+            "translate: ranks share the lines of a text file, named after the model; translate standard input, "
+            "documents and pages in one process"
+        )
+
+
+def write_together(ranks: "Ranks", own: Iterator[str], target: "Sink | None", translate: Any) -> None:
+    """Translate this rank's lines, every so-manieth of a file; rank 0 writes those of all ranks in their order."""
+    while True:
+        block = list(islice(own, _BLOCK))
+        done = [text for part in translate(iter(block)) for text in part] if block else []
+        parts = ranks.gather(done)
+        if not any(parts):
+            return
+        if target is not None:
+            rows = zip_longest(*parts)
+            target.write("".join(f"{text}\n" for row in rows for text in row if text is not None))
 
 
 @contextmanager

@@ -31,3 +31,8 @@ def check_memory(where: str, needed: float, cure: str) -> None:
     """Raise a ConfigError if something needs more bytes than there are."""
     if needed > (most := available_memory()):
         raise ConfigError(f"{where}: needs about {needed / 1e9:,.1f} GB, but {most / 1e9:,.1f} GB are free; {cure}")
+
+
+def usable_cores() -> int:
+    """The processor cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -9,6 +9,7 @@ import gzip
 import importlib
 import io
 import lzma
+import re
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -23,6 +24,7 @@ PACKED = (".gz", ".bz2", ".xz", ".zst")
 """the usual endings of compressed files"""
 _MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "Zstandard"}
 _LONGEST = max(map(len, _MAGIC))
+_ADDRESS = re.compile(r"([a-z][a-z0-9+]+):/+(.+)")
 
 
 @contextmanager
@@ -31,6 +33,10 @@ def opened(path: str | Path) -> Iterator[io.BufferedReader]:
     if "\0" in str(path):
         raise RegardError(f"{str(path)!r}: a file name cannot hold the character NUL")
     place = Path(path)
+    if (address := address_of(place)) is not None:
+        with _remote(address) as file:
+            yield file
+        return
     archive = next((parent for parent in place.parents if parent.is_file()), None)
     if archive is None:
         with place.open("rb") as file:
@@ -38,6 +44,30 @@ def opened(path: str | Path) -> Iterator[io.BufferedReader]:
         return
     with _archive(archive) as members, members.open(_member(members, archive, place)) as file:
         yield io.BufferedReader(cast(Any, file))
+
+
+def address_of(path: str | Path) -> str | None:
+    """The address that a path stands for, such as s3://bucket/train.en, which a path has with one slash; else None."""
+    found = _ADDRESS.fullmatch(str(path))
+    return f"{found[1]}://{found[2]}" if found and not Path(path).exists() else None
+
+
+def located(folder: Path, file: Path) -> Path:
+    """The place of a file whose name starts at a folder, unless it is an address or an absolute path."""
+    return file if address_of(file) is not None else folder / file
+
+
+@contextmanager
+def _remote(address: str) -> Iterator[io.BufferedReader]:
+    try:
+        fsspec = importlib.import_module("fsspec")
+    except ImportError as error:
+        raise RegardError(f"{address}: addresses need the package fsspec: {install_hint('remote')}") from error
+    try:
+        with fsspec.open(address, "rb") as file:
+            yield io.BufferedReader(cast(Any, file), 1 << 20)
+    except (ImportError, ValueError) as error:  # such as s3fs, which is not installed, or an unknown protocol
+        raise RegardError(f"{address}: cannot be read: {error}") from error
 
 
 @contextmanager

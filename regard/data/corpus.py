@@ -5,7 +5,7 @@ How rows are read from files is a format, one of `formats/`; which lines count a
 
 import hashlib
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
@@ -46,6 +46,8 @@ class Counts:
     blank_source: int = 0
     blank_target: int = 0
     held_out: int = 0
+    starts: list[int] = field(default_factory=list)
+    """how many lines were kept before each further corpus of a mixture begins"""
 
     def __str__(self) -> str:
         skipped = {
@@ -72,6 +74,8 @@ class Corpus:
     blanks: Blanks = "skip"
     without: "tuple[Corpus, ...]" = ()
     """held-out corpora: lines that share a side with one of theirs are left out, so that nothing leaks"""
+    also: "tuple[Corpus, ...]" = ()
+    """further corpora, whose lines follow"""
     leaks: Leaks = "either"
     """which shared side leaves a line out: the source, or either"""
 
@@ -112,6 +116,7 @@ class Corpus:
         """A hash of the files' content and of how they are read."""
         how = [*self.format.key(), self.blanks, *(digest(file) for file in self.files)]
         how += [self.leaks] * bool(self.without) + [corpus.fingerprint() for corpus in self.without]
+        how += [f"also {corpus.fingerprint()}" for corpus in self.also]
         return hashlib.sha256("\n".join(how).encode()).hexdigest()
 
     @cached_property
@@ -125,6 +130,12 @@ class Corpus:
         return tuple(map(frozenset, sides))
 
     def _checked(self, counts: Counts) -> Iterator[TextRow]:
+        yield from self._own(counts)
+        for corpus in self.also:
+            counts.starts.append(counts.kept)
+            yield from replace(corpus, without=self.without, leaks=self.leaks)._own(counts)
+
+    def _own(self, counts: Counts) -> Iterator[TextRow]:
         for row in self.format.rows(self.files):
             counts.read += 1
             missing = [at for at, text in enumerate(row.texts) if not text or text.isspace()]

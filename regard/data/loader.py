@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from regard.data.chunk_plan import ChunkPlan
 from regard.data.link_store import LinkStore
 from regard.data.pairs import Batch, Ids, collate
 from regard.data.plan import BatchPlan, BatchPosition
@@ -24,7 +25,7 @@ class Loader:
     """
 
     store: Store
-    batches: BatchPlan
+    batches: BatchPlan | ChunkPlan
     resegment: tuple[Resegment | None, Resegment | None] = (None, None)
     links: LinkStore | None = None
 
@@ -46,8 +47,7 @@ class Loader:
 
     def epoch(self) -> tuple[int, int]:
         """How many batches the first epoch has, and how many target tokens."""
-        plan, lengths = self.batches.plan(0), self.store.sides[-1].lengths
-        return len(plan), int(sum(lengths[chosen].sum() for chosen in plan))
+        return self.batches.epoch(self.store.sides[-1])
 
     def _pair(self, pair: int, epoch: int) -> tuple[Ids, ...]:
         sides = self.store[pair]

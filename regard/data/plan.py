@@ -6,9 +6,9 @@ carried over from one epoch or batch to the next: the order is deterministic, an
 resumed run goes on exactly as an uninterrupted one.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from regard.base.errors import RegardError, check_at_least, check_one_of
 
 Counted = Literal["source", "target", "both"]
+Shuffle = Literal["auto", "whole", "chunks"]
 Lengths = NDArray[np.int32]
 
 
@@ -54,9 +55,13 @@ class BatchSettings:
     """how many pairs are sorted by length at a time: more means less padding, fewer means more random batches"""
     seed: int = 1
     """the seed of the order of the data"""
+    shuffle: Shuffle = "auto"
+    """how pairs are shuffled. whole: each by itself, with an index of all of them in memory; chunks: 256 neighbors
+    together, then within each pool, which needs hardly any memory; auto: chunks for more than 8 million pairs"""
 
     def __post_init__(self) -> None:
         check_one_of("batches", get_args(Counted), counted=self.counted)
+        check_one_of("batches", get_args(Shuffle), shuffle=self.shuffle)
         check_at_least("batches", 1, tokens=self.tokens, pool=self.pool)
         check_at_least("batches", 1, sentences=self.sentences or 1, longest=self.longest or 1)
         check_at_least("batches", 0, seed=self.seed)
@@ -83,10 +88,31 @@ class Plan:
         return (self[index] for index in range(len(self)))
 
 
-class BatchPlan:
-    """Groups pairs into batches by their lengths (`</s>` included)."""
+@dataclass(frozen=True)
+class Part:
+    """Some of the pairs, such as those of one file, and how often an epoch has them."""
 
-    def __init__(self, source: Lengths, target: Lengths, settings: BatchSettings) -> None:
+    start: int
+    stop: int
+    weight: float = 1.0
+
+
+def whole_part(count: int) -> list[Part]:
+    """All pairs, once an epoch."""
+    return [Part(0, count)]
+
+
+def draws_of(count: int, weight: float, draw: np.random.Generator) -> NDArray[np.int64]:
+    """The numbers below `count`, each as often as the weight says; of a fraction, as many at random."""
+    times = int(weight)
+    rest = draw.permutation(count)[: round((weight - times) * count)] if weight > times else np.arange(0)
+    return np.concatenate([np.tile(np.arange(count), times), rest])
+
+
+class BatchPlan:
+    """Groups pairs into batches by their lengths (`</s>` included); `parts` come as often as their weights say."""
+
+    def __init__(self, source: Lengths, target: Lengths, settings: BatchSettings, parts: Sequence[Part] = ()) -> None:
         if len(source) != len(target):
             raise RegardError(f"batches: {len(source):,} sources but {len(target):,} targets")
         self.settings = settings
@@ -98,6 +124,7 @@ class BatchPlan:
         self.too_long = int(too_long.sum())
         self.over_budget = int(over_budget.sum())
         self._usable = np.flatnonzero(~(too_long | over_budget)).astype(np.int32)
+        self._parts = [part for part in parts if part.weight != 1.0] and parts
         self._latest: tuple[int, Plan] | None = None
         if not len(self._usable):
             raise RegardError(f"batches: none of the {len(source):,} pairs can be used; {self.report()}")
@@ -145,7 +172,7 @@ class BatchPlan:
 
     def _make(self, epoch: int) -> Plan:
         draw = np.random.default_rng([self.settings.seed, epoch])
-        order = self._usable.copy()
+        order = self._weighted(draw) if self._parts else self._usable.copy()
         draw.shuffle(order)
         starts: list[int] = []
         for first in range(0, len(order), self.settings.pool):
@@ -155,6 +182,19 @@ class BatchPlan:
         bounds = np.array([*starts, len(order)], dtype=np.int64)
         shuffled = draw.permutation(len(starts))
         return Plan(order, bounds[shuffled], bounds[shuffled + 1])
+
+    def _weighted(self, draw: np.random.Generator) -> NDArray[np.int32]:
+        """The usable pairs of each part as often as its weight says."""
+        found = []
+        for part in self._parts:
+            own = self._usable[slice(*np.searchsorted(self._usable, [part.start, part.stop]))]
+            found.append(own[draws_of(len(own), part.weight, draw)])
+        return np.concatenate(found)
+
+    def epoch(self, target: Any) -> tuple[int, int]:
+        """How many batches the first epoch has, and how many target tokens."""
+        plan = self.plan(0)
+        return len(plan), int(sum(target.lengths[chosen].sum() for chosen in plan))
 
     def _keys(self, pool: NDArray[np.int32]) -> NDArray[np.int64]:
         """Sort by the band of the counted length, then by the other side's length, then by the counted one.

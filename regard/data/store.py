@@ -28,14 +28,19 @@ from numpy.typing import NDArray
 
 from regard.base.errors import ConfigError, RegardError
 from regard.base.files import digest, read_bytes, sync_folder, temporary_beside, unreadable, unwritable
+from regard.base.room import usable_cores
 from regard.data.corpus import Corpus, Counts
-from regard.data.subwords.open_words import Unknown, encode_pairs
-from regard.data.subwords.tokenizer import EOS, SubwordPair, Subwords
+from regard.data.encoding import encoded_in_order, id_type
+from regard.data.subwords.open_words import Unknown
+from regard.data.subwords.tokenizer import SubwordPair, Subwords
 
 _Opened = TypeVar("_Opened")
 _VERSION = 2
 _KEY = "store.json"
 _LINES = 8_192
+_READ = 1 << 20
+_ALONE = 200_000
+"""a text of more lines is encoded by several processes"""
 _OURS = re.compile(r"\w+\.(tokens|offsets)")
 
 
@@ -75,21 +80,32 @@ class Tokens:
 
     def __init__(self, folder: Path, name: str, dtype: str) -> None:
         self.flat = Flat(folder / f"{name}.tokens", dtype)
-        self.offsets: NDArray[np.int64] = np.memmap(folder / f"{name}.offsets", "<i8", mode="r").view(np.ndarray)
+        self._offsets = Flat(folder / f"{name}.offsets", "<i8")
 
     def __len__(self) -> int:
         """The number of sentences."""
-        return len(self.offsets) - 1
+        return len(self._offsets) - 1
 
     def __getitem__(self, index: int) -> NDArray[np.int64]:
         if not 0 <= index < len(self):
             raise IndexError(f"sentence {index} of {len(self)}")
-        return self.flat[self.offsets[index] : self.offsets[index + 1]].astype(np.int64)
+        start, end = self._offsets[index : index + 2]
+        return self.flat[start:end].astype(np.int64)
 
     @cached_property
     def lengths(self) -> NDArray[np.int32]:
         """The number of tokens of each sentence, its `</s>` included."""
-        return np.diff(self.offsets).astype(np.int32)
+        return self.lengths_of(0, len(self))
+
+    def lengths_of(self, start: int, stop: int) -> NDArray[np.int32]:
+        """The number of tokens of some sentences in a row."""
+        return np.diff(self._offsets[start : stop + 1]).astype(np.int32)
+
+    @cached_property
+    def longest(self) -> int:
+        """The number of tokens of the longest sentence."""
+        starts = range(0, len(self), _READ)
+        return max(int(self.lengths_of(start, min(start + _READ, len(self))).max()) for start in starts)
 
 
 @dataclass(frozen=True)
@@ -204,28 +220,21 @@ def _write(
     counts = Counts()
     rows = corpus.rows(counts)
     with ExitStack() as files:
-        small = [len(vocabulary) <= 2**16 and unknown == "one" for vocabulary in vocabularies]
-        dtypes = ["<u2" if own else "<u4" for own in small]
+        dtypes = [id_type(vocabulary, unknown) for vocabulary in vocabularies]
         sides = [RowWriter(files, folder, f"side{at}", dtype) for at, dtype in enumerate(dtypes)]
-        for batch in iter(lambda: list(islice(rows, _LINES)), []):
-            for side, encoded in zip(sides, _encoded(vocabularies, batch, unknown), strict=True):
-                side.write([[*row, EOS] for row in encoded])
+        first = list(islice(rows, _ALONE))
+        processes = usable_cores() if len(first) == _ALONE else 1
+        lines = chain(first, rows)
+        batches = iter(lambda: list(islice(lines, _LINES)), [])
+        for encoded in encoded_in_order(batches, vocabularies, processes, unknown):
+            for side, (flat, lengths) in zip(sides, encoded, strict=True):
+                side.write_flat(flat, lengths)
         written = {name: facts for side in sides for name, facts in side.finish().items()}
     if not counts.kept:
         raise RegardError(f"{corpus.files[0]}: nothing to learn from: {counts}")
     if made_from[1] != corpus.fingerprint():
         raise RegardError(f"{corpus.files[0]}: the text was changed while it was being encoded; start again")
     write_key(folder, made_from, written, dtypes=dtypes, counts=asdict(counts))
-
-
-def _encoded(
-    vocabularies: Sequence[Subwords], batch: Sequence[tuple[str, ...]], unknown: Unknown
-) -> Sequence[list[list[int]]]:
-    """The ids of each side of some lines."""
-    texts = list(zip(*batch, strict=True))
-    if unknown == "own":
-        return encode_pairs(vocabularies[0], *texts)
-    return [vocabulary.encode_batch(side) for vocabulary, side in zip(vocabularies, texts, strict=True)]
 
 
 def write_key(folder: Path, made_from: list[Any], files: dict[str, Any], **facts: Any) -> None:
@@ -254,9 +263,14 @@ class RowWriter:
 
     def write(self, rows: Sequence[Sequence[int]]) -> None:
         """Append rows."""
-        ends = self._end + np.cumsum([len(row) for row in rows], dtype="<i8")
-        total, self._end = int(ends[-1]) - self._end, int(ends[-1])
-        self._append("tokens", np.fromiter(chain.from_iterable(rows), self.dtype, count=total))
+        lengths = np.array([len(row) for row in rows], dtype="<i8")
+        self.write_flat(np.fromiter(chain.from_iterable(rows), self.dtype, count=int(lengths.sum())), lengths)
+
+    def write_flat(self, numbers: NDArray[Any], lengths: NDArray[np.int64]) -> None:
+        """Append rows that stand one after the other, with the length of each."""
+        ends = self._end + np.cumsum(lengths, dtype="<i8")
+        self._end = int(ends[-1])
+        self._append("tokens", numbers)
         self._append("offsets", ends)
 
     def finish(self) -> dict[str, dict[str, Any]]:

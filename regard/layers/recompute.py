@@ -5,7 +5,7 @@ forward pass. Chen et al., 2016, https://arxiv.org/abs/1604.06174. What is drawn
 again as it was.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from typing import Any
 
@@ -25,4 +25,13 @@ def recomputed(function: Callable[..., Tensor], x: Tensor, **settings: Any) -> T
 
 def worth_recomputing(module: nn.Module) -> bool:
     """Whether gradients will be asked for, and nothing outside watches what the module computes while it does so."""
-    return torch.is_grad_enabled() and not any(part._forward_hooks for part in module.modules())
+    return torch.is_grad_enabled() and not any(map(_is_watching, _hooks(module)))
+
+
+def _hooks(module: nn.Module) -> Iterator[Any]:
+    return (hook for part in module.modules() for hook in part._forward_hooks.values())
+
+
+def _is_watching(hook: Any) -> bool:
+    """Whether a hook looks at what is computed; those of FSDP, which give up gathered weights, do not."""
+    return not str(getattr(hook, "__module__", "")).startswith("torch.distributed.")

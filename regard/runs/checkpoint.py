@@ -16,12 +16,14 @@ from torch import Tensor
 from regard.base.errors import RegardError
 from regard.base.files import unwritable
 from regard.runs.artifact import check_kind
+from regard.runs.sharded import Parts, checked_parts
 from regard.runs.tensors import read_tensors, read_texts, write_tensors
 
 _KIND = "training checkpoint"
 _VERSION = 1
 _NAME = re.compile(r"step-(\d+)\.safetensors")
-_TEMPORARY = re.compile(r"\.step-\d+\.safetensors\..+\.tmp")
+_SHARD = re.compile(r"(step-\d+)\.shard-\d+-of-\d+(\.safetensors)")
+_TEMPORARY = re.compile(r"\.step-\d+(\.shard-\d+-of-\d+)?\.safetensors\..+\.tmp")
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,20 @@ class Checkpoints:
         write_tensors(self.path(checkpoint.step), checkpoint.tensors, texts)
 
     def read(self, step: int) -> Checkpoint:
-        """Read the checkpoint of a step; an error says what is wrong with its file."""
+        """Read the checkpoint of a step, in one file or in parts; an error says what is wrong with its file."""
+        found = self.read_apart(step)
+        if "shards" not in found.state:
+            return found
+        parts = self.parts(step, found.state["shards"])
+        parts.verify()
+        return Checkpoint(step, {**found.tensors, **parts.whole()}, found.state)
+
+    def parts(self, step: int, ranks: int) -> Parts:
+        """The files that ranks of a sharded training have written."""
+        return checked_parts(self.path(step), ranks)
+
+    def read_apart(self, step: int) -> Checkpoint:
+        """Read the first file of a checkpoint: all of it, or what its parts do not hold."""
         path = self.path(step)
         found = read_checkpoint(path)
         if found.step != step:
@@ -89,8 +104,8 @@ class Checkpoints:
         """Delete all checkpoints but those of the given steps, and leftover temporary files."""
         wanted = {self.path(step).name for step in steps}
         for path in self._files():
-            ours = _NAME.fullmatch(path.name) or _TEMPORARY.fullmatch(path.name)
-            if ours and path.name not in wanted:
+            ours = _NAME.fullmatch(path.name) or _TEMPORARY.fullmatch(path.name) or _SHARD.fullmatch(path.name)
+            if ours and _SHARD.sub(r"\1\2", path.name) not in wanted:
                 path.unlink(missing_ok=True)
 
     def _files(self) -> list[Path]:

@@ -82,7 +82,7 @@ class Masked(Task):
         return self.streams.length
 
     def flops(self, design: Design, prepared: PreparedText) -> float:
-        tokens = float(prepared.store.sides[0].lengths.sum())
+        tokens = float(len(prepared.store.sides[0].flat))
         return design.training_flops(0, tokens, prepared.sizes)
 
     def check(self, prepared: PreparedText, data: Path, test: Sequence[Path] = ()) -> Checkup:

@@ -7,18 +7,22 @@ from typing import Any
 import torch
 
 from regard.base.errors import ConfigError, RegardError
+from regard.base.joining import joined_ranks, own_device
+from regard.base.ranks import ALONE, Ranks
 from regard.base.room import available_memory
 from regard.runs.artifact import Artifact
-from regard.runs.folder import RunFolder, open_run
+from regard.runs.folder import RunFolder
 from regard.runs.forgery import bounded
+from regard.tasks.ranked import prepared_in_turn, run_folder_of
 from regard.tasks.run import Run
 from regard.tasks.task import Prepared
-from regard.training.progress import Progress
+from regard.training.progress import Progress, Silent
 from regard.training.trainer import Outcome, Trainer
 
-_READING = {"data.format", "data.keys", "data.leaks", "data.test"}
+_READING = {"data.format", "data.keys", "data.leaks", "data.test", "data.mix", "data.weight", "batches.shuffle"}
 """settings that older runs spell otherwise or lack; what they change in the text is found by its hash"""
-_FREE = {"task", "training.steps", "training.epochs", "training.patience", "training.keep", "decoding", *_READING}
+_LIMITS = {"training.steps", "training.epochs", "training.patience", "training.keep"}
+_FREE = {"task", "decoding", "training.distribution", *_LIMITS, *_READING}
 """settings that may change when training is resumed"""
 
 
@@ -69,7 +73,7 @@ class Started:
             extras=self.run.task.extras(self.run.model, model, self.prepared),
         )
 
-    def trainer(self, model: Any, folder: RunFolder, progress: Progress) -> Trainer:
+    def trainer(self, model: Any, folder: RunFolder, progress: Progress, ranks: Ranks = ALONE) -> Trainer:
         """The trainer of the model."""
         task, prepared = self.run.task, self.prepared
         return Trainer(
@@ -83,27 +87,36 @@ class Started:
             lower=task.lower,
             progress=progress,
             artifact=self.artifact(model),
+            ranks=ranks,
         )
 
 
 def train_run(run: Run, path: Path, data: Path, progress: Progress, device: str = "cpu") -> Outcome:
-    """Train to the end in the folder of a run, or resume there; writes the model file."""
-    with open_run(path, run.to_toml(), _FREE | _dropped(run)) as folder:
-        try:
-            started = Started(run, run.task.prepare(path, data, lambda text: progress.say(f"{text} …")))
-            model = started.model().to(device)
-            trainer = started.trainer(model, folder, progress)
-        except RegardError:
-            _forget(folder)
-            raise
-        weights = sum(weight.numel() for weight in model.parameters())
-        progress.say(f"{started.prepared.summary}, {weights:,} weights")
-        length = run.task.longest()
-        for note in (*started.prepared.notes, *([] if length is None else run.model.remarks(length))):
-            progress.note(note)
-        outcome = trainer.run()
-        run.task.finish(folder, started.prepared, device, progress.say)
-        return outcome
+    """Train to the end in the folder of a run, or resume there; writes the model file.
+
+    Ranks that torchrun has started train together.
+    """
+    with joined_ranks(device) as ranks:
+        place, heard = own_device(device), progress if ranks.first else Silent()
+        with run_folder_of(run, path, _FREE | _dropped(run), ranks) as (folder, leader):
+            try:
+                started = Started(run, prepared_in_turn(run, path, data, heard, ranks, leader))
+                model = started.model().to(place)
+                trainer = started.trainer(model, folder, heard, ranks)
+            except RegardError:
+                if ranks.rank == leader:
+                    _forget(folder)
+                raise
+            weights = sum(weight.numel() for weight in model.parameters())
+            several = f" on {ranks.size} ranks" if ranks.size > 1 else ""
+            heard.say(f"{started.prepared.summary}, {weights:,} weights{several}")
+            length = run.task.longest()
+            for note in (*started.prepared.notes, *([] if length is None else run.model.remarks(length))):
+                heard.note(note)
+            outcome = trainer.run()
+            if ranks.first:
+                run.task.finish(folder, started.prepared, place, heard.say)
+            return outcome
 
 
 def _dropped(run: Run) -> set[str]:

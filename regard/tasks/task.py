@@ -38,6 +38,7 @@ TASKS = Catalog(
         "image_advice",
         "node_advice",
         "point_advice",
+        "ranked",
         "run",
         "set_advice",
         "start",

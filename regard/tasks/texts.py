@@ -4,6 +4,7 @@ import hashlib
 import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
@@ -14,10 +15,12 @@ from torch import Tensor
 from regard.base.config import from_dict
 from regard.base.errors import ConfigError, RegardError, UsageError
 from regard.base.files import read_text, write_text
+from regard.base.unpacking import located
 from regard.data.characters import check_characters
 from regard.data.checkup import Checkup
 from regard.data.corpus import Blanks, Corpus, Texts, open_corpus
 from regard.data.format import TEXT_FORMATS, Doubt, Format, Hints
+from regard.data.plan import Part
 from regard.data.recognize import format_by_name, kind_by_name, recognize
 from regard.data.store import Store
 from regard.data.subwords.formats import load_subwords
@@ -32,6 +35,20 @@ from regard.training.loss import CrossEntropy, Loss
 Vocabularies = SubwordPair | Subwords
 _DIGITS = 64  # of a SHA-256
 _Model = TypeVar("_Model")
+
+
+@dataclass(frozen=True, kw_only=True)
+class MixedFiles:
+    """Files that are trained on beside others."""
+
+    files: tuple[Path, ...]
+    """source and target, one file that holds both sides, or one text"""
+    weight: float = 1.0
+    """how often they come in an epoch: 2 is twice, 0.5 another random half in every epoch"""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.weight < inf:
+            raise ConfigError(f"weight must be more than 0, and finite, but is {self.weight}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,8 +69,16 @@ class DataSettings:
     """the code of the source language, such as en; the server and BLEU's tokenizer go by it"""
     target: str | None = None
     """the code of the target language, such as de"""
+    mix: tuple[MixedFiles, ...] = ()
+    """further training files beside `train`, each with a weight"""
+    weight: float = 1.0
+    """how often the files of `train` come in an epoch that also has those of `mix`"""
     format: Annotated[Any, TEXT_FORMATS] = None
     """how a file that holds both sides is read; by default told by its suffix and content"""
+
+    def __post_init__(self) -> None:
+        if not 0 < self.weight < inf:
+            raise ConfigError(f"data: weight must be more than 0, and finite, but is {self.weight}")
 
     @classmethod
     def migrate(cls, table: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -72,7 +97,7 @@ class DataSettings:
         """The corpus in these files; relative names start at `folder`."""
         if not 1 <= len(files) <= 2:
             raise ConfigError(f"data: one or two files make a corpus, but {len(files)} are given")
-        places = tuple(folder / file for file in files)
+        places = tuple(located(folder, file) for file in files)
         corpus = Corpus(files=places, format=self._format(places, files), blanks=blanks)
         return corpus if corpus.sides == 2 else replace(corpus, blanks="skip")  # running text has blank lines
 
@@ -92,6 +117,14 @@ class DataSettings:
     def training(self, folder: Path, sides: int) -> Corpus:
         """The training text, which must have this many sides."""
         corpus = self.corpus(self.train, folder, "skip")
+        also = tuple(self.corpus(mixed.files, folder, "skip") for mixed in self.mix)
+        for mixed, other in zip(self.mix, also, strict=True):
+            if other.sides != corpus.sides:
+                raise ConfigError(
+                    f"data.mix: {mixed.files[0]} has {_counted(other.sides)}, but data.train has "
+                    f"{_counted(corpus.sides)}"
+                )
+        corpus = replace(corpus, also=also)
         if corpus.sides != sides:
             task = "language" if corpus.sides == 1 else "translate"
             raise ConfigError(
@@ -198,6 +231,14 @@ class PreparedText(Prepared):
     """the subwords of each side"""
 
 
+def parts_of(store: Store, data: DataSettings) -> list[Part]:
+    """Which pairs come from which files, with the weight of each."""
+    weights = [data.weight, *(mixed.weight for mixed in data.mix)]
+    starts = [0, *store.counts.starts]
+    stops = [*store.counts.starts, len(store)]
+    return [Part(*span) for span in zip(starts, stops, weights, strict=True)]
+
+
 def token_loss(
     cross_entropy: CrossEntropy, model: Model, hidden: Callable[[], Tensor], targets: Int64[Tensor, "batch length"]
 ) -> Loss:
@@ -256,7 +297,7 @@ def _hash(text: str) -> str:
 def text_checkup(found: Checkup, prepared: PreparedText, train: Corpus, held_out: Mapping[str, Corpus]) -> Checkup:
     """A checkup of lines, with how the files are read, the subwords, and the characters that these cannot write."""
     sizes = " and ".join(f"{len(side):,}" for side in dict.fromkeys(prepared.vocabularies))
-    lengths = ", ".join(f"{side.lengths.mean():.1f}" for side in prepared.store.sides)
+    lengths = ", ".join(f"{len(side.flat) / len(side):.1f}" for side in prepared.store.sides)
     facts = (
         f"read as: {train.format.words()}",
         *found.facts,

@@ -18,7 +18,9 @@ from regard.alignment.head_choice import keep_choice
 from regard.alignment.heads import rank_heads
 from regard.base.errors import ConfigError, RegardError
 from regard.base.files import digest, write_text
+from regard.base.ranks import shared_batch
 from regard.data.checkup import Checkup, check_corpus
+from regard.data.chunk_plan import plan_of
 from regard.data.corpus import Corpus, SentencePair
 from regard.data.languages import language_of
 from regard.data.link_store import LinkStore, build_links
@@ -60,6 +62,7 @@ from regard.tasks.texts import (
     PreparedText,
     SubwordChoice,
     one_vocabulary,
+    parts_of,
     refuse_other,
     sides_of,
     text_checkup,
@@ -153,7 +156,7 @@ class Translate(Task):
         store = build_store(folder / "store", corpus, subwords, say, self._unknown(subwords))
         dev, pairs = self._dev(folder, data, subwords, say)
         links = self._links(folder, data, corpus, subwords, say)
-        batches = BatchPlan(store.sides[0].lengths, store.sides[1].lengths, self.batches)
+        batches = plan_of(store, self.batches, parts_of(store, self.data))
         return PreparedPairs(
             sizes={"source": len(subwords.source), "target": len(subwords.target)},
             train=Loader(store, batches, self._resegment(subwords), links),
@@ -186,7 +189,10 @@ class Translate(Task):
             language=self.data.source,
             split=prepared.split,
         )
-        outputs = [one.text for one in translator.translate([pair.source for pair in prepared.dev_pairs])]
+        outputs = shared_batch(
+            lambda texts: [one.text for one in translator.translate(list(texts))],
+            [pair.source for pair in prepared.dev_pairs],
+        )
         references = [pair.target for pair in prepared.dev_pairs]
         tokenize = bleu_tokenizer(self.data.target, references)
         bleu, chrf = corpus_scores(outputs, references, measures=("BLEU", "chrF"), tokenize=tokenize)
@@ -202,12 +208,12 @@ class Translate(Task):
     def extras(self, design: Design, model: Transducer, prepared: PreparedPairs) -> dict[str, Any]:
         """The maximum source length, what is translated at a time, and the alignment heads of a guided model."""
         guided = {} if self.guide is None else {"alignment": self.guide.alignment(model)}
-        longest = [int(side.lengths.max()) for side in prepared.store.sides]
+        longest = [side.longest for side in prepared.store.sides]
         read = _most_source(design, longest, self.batches.longest)
         return {"max_source": read, "split": prepared.split, **guided}
 
     def flops(self, design: Design, prepared: PreparedPairs) -> float:
-        source = int(prepared.store.sides[0].lengths.sum())
+        source = len(prepared.store.sides[0].flat)
         return design.training_flops(source, prepared.train.epoch()[1], prepared.sizes)
 
     def check(self, prepared: PreparedPairs, data: Path, test: Sequence[Path] = ()) -> Checkup:
@@ -377,10 +383,15 @@ def _perplexity(translator: Translator, sources: list[str], references: list[str
 
 
 def _translated(translator: Translator, sources: list[str], how: Evaluation) -> list[str]:
-    advance, search, outputs = how.started(len(sources)), how.search(translator.strategy), []
+    advance, search = how.started(len(sources)), how.search(translator.strategy)
+    outputs: list[str] = []
     for start in range(0, len(sources), _AT_ONCE):
         part = sources[start : start + _AT_ONCE]
-        outputs += [one.text for one in translator.translate(part, strategy=search, first_line=start + 1)]
+
+        def texts_of(own: Sequence[str], line: int = start + 1) -> list[str]:
+            return [one.text for one in translator.translate(list(own), strategy=search, first_line=line)]
+
+        outputs += shared_batch(texts_of, part)
         advance(len(part))
     return outputs
 

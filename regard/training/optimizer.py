@@ -75,11 +75,15 @@ def moments(optimizers: Optimizers, model: nn.Module) -> dict[str, Tensor]:
 
 def restore_moments(optimizers: Optimizers, model: nn.Module, tensors: Mapping[str, Tensor]) -> None:
     """Restore the optimizer state that `moments` gave."""
-    weights = dict(model.named_parameters())
-    owners = {
-        weight: optimizer for optimizer in optimizers for group in optimizer.param_groups for weight in group["params"]
-    }
+    weights, owners = dict(model.named_parameters()), owners_of(optimizers)
     for key, tensor in tensors.items():
         kind, _, name = key.partition("/")
         weight = weights[name]
         owners[weight].state[weight][kind] = tensor.to(weight.device, copy=True)
+
+
+def owners_of(optimizers: Optimizers) -> dict[Tensor, torch.optim.Optimizer]:
+    """The optimizer of each weight."""
+    return {
+        weight: optimizer for optimizer in optimizers for group in optimizer.param_groups for weight in group["params"]
+    }

@@ -47,6 +47,13 @@ class Progress:
         warnings.warn(text, stacklevel=2)
 
 
+class Silent(Progress):
+    """Prints nothing at all: the progress of ranks other than rank 0, which speaks for all."""
+
+    def note(self, text: str) -> None:
+        return
+
+
 class Pace:
     """Training speed: an exponential moving average over the time spent in steps."""
 

@@ -10,6 +10,7 @@ from regard.training.schedule import SCHEDULES
 
 Precision = Literal["auto", "float32", "bfloat16"]
 Chosen = Literal["best", "last"]
+Distribution = Literal["replicas", "shards"]
 _MOST_LANES = 1_024
 
 
@@ -38,7 +39,11 @@ class TrainingSettings:
     accumulate: int = 1
     """gradient accumulation: the number of batches per step"""
     lanes: int | None = None
-    """data parallelism: the number of threads that share a batch; by default as many as are faster"""
+    """data parallelism: the number of parts of a batch that threads and processes (ranks) compute side by side; the
+    result depends on it, but not on how many processes there are; by default as many as are faster"""
+    distribution: Distribution = "replicas"
+    """what each of several ranks holds. replicas: all weights, and any number of ranks gets the same bits; shards:
+    a part of the weights and moments (FSDP2), for models that do not fit one device"""
     precision: Precision = "auto"
     """mixed precision: the type of matrix products; auto is bfloat16 on a GPU that has it, float32 elsewhere"""
 
@@ -75,6 +80,7 @@ class TrainingSettings:
         check_at_least("training", 1, **{name: getattr(self, name) for name in counts})
         check_one_of("training", get_args(Precision), precision=self.precision)
         check_one_of("training", get_args(Chosen), average_of=self.average_of)
+        check_one_of("training", get_args(Distribution), distribution=self.distribution)
         if self.clip is not None and not self.clip > 0:
             raise ConfigError(f"training: clip must be more than 0, but is {self.clip}")
         if self.steps is self.epochs is self.patience is None:
@@ -85,7 +91,12 @@ class TrainingSettings:
         """The learning rate of a step, counted from 1, after validations with these scores."""
         return float(self.optimizer.learning_rate * self.schedule.over(self.steps).share(step, scores))
 
-    def remarks(self) -> list[str]:
+    def remarks(self, ranks: int = 1) -> list[str]:
         """What a person should know about settings that are allowed, but odd."""
-        remark = self.schedule.remark(self.steps)
-        return [remark] if remark else []
+        remarks = [self.schedule.remark(self.steps)]
+        if self.distribution == "shards" and ranks > 1:
+            remarks.append(
+                "training.distribution: shards are summed by torch in an order that depends on the number of ranks; at "
+                "another number the last digits come out differently"
+            )
+        return [remark for remark in remarks if remark]

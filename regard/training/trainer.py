@@ -2,12 +2,12 @@
 
 The next step depends only on the weights, the optimizer's moments and a small `TrainingState`, which a checkpoint
 holds. The batches of a position and the random numbers of a step are always the same. So a resumed run repeats what
-was lost, on the same device with the same number of threads.
+was lost, on the same device with the same number of threads, in one process or shared by several ranks.
 """
 
 import math
 import time
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterator
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,7 +17,8 @@ from torch import Tensor, nn
 
 from regard.base import processor
 from regard.base.allocator import keep_memory
-from regard.base.errors import RegardError
+from regard.base.errors import ConfigError, RegardError
+from regard.base.ranks import ALONE, LostRankError, Ranks, sharing
 from regard.data.item import Item, Items
 from regard.data.plan import BatchPosition
 from regard.runs.artifact import Artifact
@@ -25,11 +26,14 @@ from regard.runs.folder import RunFolder
 from regard.training.history import Rank, ValidationPoint, rank_of
 from regard.training.interrupt import Interrupted, Signals
 from regard.training.keeper import Final, Keeper
-from regard.training.lanes import TOTAL, Lanes, Sums, added
+from regard.training.lanes import TOTAL, Lanes, Sums
 from regard.training.loss import Loss, Objective
 from regard.training.optimizer import Optimizers, set_rate, take_step
 from regard.training.progress import Pace, Progress, StepReport
 from regard.training.settings import TrainingSettings
+from regard.training.shard_keeper import ShardKeeper
+from regard.training.sharded_tensor import whole_tensor
+from regard.training.shards import Shards
 from regard.training.state import TrainingState, seed_of, set_weights
 from regard.training.validation import Validate, means, validate_quietly
 
@@ -56,6 +60,7 @@ class Trainer:
     `objective` computes the loss of a model on a batch, and `unit` names what it counts, such as tokens. `validate`
     gives the metrics of a model, of which `settings.metric` decides; those named in `lower` are better when lower. With
     an `artifact` (without weights), the folder's model file is written after every new best validation, and at the end.
+    `ranks` train together, each with a trainer of the same arguments; rank 0 writes.
     """
 
     def __init__(
@@ -72,17 +77,22 @@ class Trainer:
         progress: Progress | None = None,
         artifact: Artifact | None = None,
         clock: Callable[[], float] = time.monotonic,
+        ranks: Ranks = ALONE,
     ) -> None:
         self.model, self.batches, self.settings, self.folder = model, batches, settings, folder
         self.objective, self.unit = objective, unit
         self.validate, self.lower, self.progress = validate, lower, progress or Progress()
-        self.optimizers: Optimizers = settings.optimizer.build(model)
         self.device = next(model.parameters()).device
         if settings.precision == "bfloat16" and self.device.type == "cpu":
             processor.check("bfloat16", "training.precision")
         self.state = TrainingState()
-        self._keeper = Keeper(model, self.optimizers, folder, settings, artifact, self.progress.note)
-        self._lanes = Lanes(model, settings.lanes)
+        self.ranks = ranks
+        self._check_lanes(settings.lanes)
+        shared = settings.distribution == "shards" and ranks.size > 1
+        self._shards = Shards(model, settings.lanes, ranks, self._is_short()) if shared else None
+        self.optimizers: Optimizers = settings.optimizer.build(model)
+        rest = (self.optimizers, folder, settings, artifact, self.progress.note, ranks)
+        self._keeper = Keeper(model, *rest) if self._shards is None else ShardKeeper(self._shards, *rest)
         self._pace = Pace(clock)
         self._signals = Signals()
 
@@ -94,21 +104,52 @@ class Trainer:
         if self.device.type == "cpu":
             keep_memory()
         self.state = self._keeper.resume()
-        self.folder.log.rewind(self.state.lines)
+        self._lanes = self._keeper.lanes = self._make_lanes(self._keeper.lanes_before)
+        self._keeper.compare_surroundings()
+        if self.ranks.first:
+            self.folder.log.rewind(self.state.lines)
         self.progress.resumed(self.state.step)
-        for remark in self.settings.remarks():
+        for remark in self.settings.remarks(self.ranks.size):
             self.progress.note(remark)
         with self._signals:
             try:
                 with closing(_generate(self.batches.walk(self.state.position))) as items:
                     self._loop(items)
                 final = self._keeper.final(self.state.history, self._judge if self.validate else None)
-            except Interrupted as error:
-                self._keeper.save(self.state)
-                raise Interrupted(error.number, self.state.step) from None
-        set_weights(self.model, final.weights, "the average")
+            except (Interrupted, LostRankError) as error:
+                if self._shards is None or isinstance(error, Interrupted):
+                    self._keeper.save(self.state)
+                number = error.number if isinstance(error, Interrupted) else self._signals.received
+                if number is None:
+                    raise
+                raise Interrupted(number, self.state.step) from None
+        if self._shards is None:
+            set_weights(self.model, final.weights, "the average")
+        else:
+            self._shards.set_weights(final.weights)
         best = self.state.history.best
         return Outcome(self.state.step, self._ending() or "", best, final.steps, self._account(final, best))
+
+    def _make_lanes(self, before: int | None) -> Lanes | Shards:
+        """As many lanes as are set, or as the run began with; each rank computes at least one."""
+        if self._shards is not None:
+            return self._shards
+        self._check_lanes(wanted := self.settings.lanes or before)
+        return Lanes(self.model, wanted, self.ranks)
+
+    def _check_lanes(self, count: int | None) -> None:
+        if count is not None and count < self.ranks.size:
+            raise ConfigError(
+                f"training.lanes: {self.ranks.size} ranks cannot share {count} lanes; start at most {count} ranks, "
+                f"or begin a new run with training.lanes = {self.ranks.size}"
+            )
+
+    def _check_signals(self) -> None:
+        """Raise Interrupted if a rank received a signal; all ranks then stop after the same step."""
+        received = [number for number in self.ranks.gather(self._signals.received) if number is not None]
+        if received:
+            self._signals.received = received[0]
+        self._signals.check()
 
     def _loop(self, items: Iterator[tuple[BatchPosition, Item]]) -> None:
         position, item = next(items)
@@ -123,7 +164,7 @@ class Trainer:
                 self._keeper.save(self.state)
             if ending:
                 return
-            self._signals.check()
+            self._check_signals()
             group = [item]
             while len(group) < self.settings.accumulate:
                 group.append(next(items)[1])
@@ -147,10 +188,11 @@ class Trainer:
         set_rate(self.optimizers, rate)
         torch.manual_seed(seed_of(self.settings.seed, step))
         sums, count = self._backward(group)
-        loss, norm = sums[TOTAL], self._clip()
-        if not math.isfinite(loss) or not math.isfinite(norm):
-            raise DivergedError(self._divergence(step, loss, norm, rate))
-        take_step(self.optimizers)
+        with self._lanes.lane_threads():
+            loss, norm = sums[TOTAL], self._clip()
+            if not math.isfinite(loss) or not math.isfinite(norm):
+                raise DivergedError(self._divergence(step, loss, norm, rate))
+            take_step(self.optimizers)
         before = self.state
         self.state = replace(
             before,
@@ -162,32 +204,35 @@ class Trainer:
         self._pace.tick(count)
         self._report(epoch, loss / count, rate, norm)
 
-    def _backward(self, group: list[Item]) -> tuple[Mapping[str, float], int]:
+    def _backward(self, group: list[Item]) -> tuple[Sums, int]:
         """Gradient accumulation: the gradients of the mean loss over all batches of a step; returns the loss sums."""
         self.model.train()
         count = sum(item.count for item in group)
-        losses: list[Sums] = []
-        for number, item in enumerate(group):
-            seed = seed_of(self.settings.seed, self.state.step + 1, number)
-            losses.append(self._lanes.backward(self._measure, item.to(self.device), count, seed))
-        return {name: value.item() for name, value in added(losses).items()}, count
+        seeds = [seed_of(self.settings.seed, self.state.step + 1, number) for number in range(len(group))]
+        items = [item.to(self.device) for item in group]
+        return self._lanes.backward(self._measure, items, count, seeds), count
 
     def _measure(self, model: Any, item: Any) -> Loss:
         with self._precision():
             return self.objective(model, item)
 
     def _precision(self) -> AbstractContextManager[Any]:
-        wanted, device = self.settings.precision, self.device.type
-        short = wanted == "bfloat16" or (wanted == "auto" and device == "cuda" and torch.cuda.is_bf16_supported())
-        return torch.autocast(device, torch.bfloat16) if short else nullcontext()
+        short = self._is_short() and self._shards is None  # shards are gathered in that precision
+        return torch.autocast(self.device.type, torch.bfloat16) if short else nullcontext()
+
+    def _is_short(self) -> bool:
+        """Whether matrix products are computed in bfloat16."""
+        wanted, gpu = self.settings.precision, self.device.type == "cuda"
+        return wanted == "bfloat16" or (wanted == "auto" and gpu and torch.cuda.is_bf16_supported())
 
     def _clip(self) -> float:
         """Gradient clipping to `settings.clip`; returns the gradient's norm before clipping."""
         weights = [weight for weight in self.model.parameters() if weight.grad is not None]
         norm = torch.nn.utils.get_total_norm([weight.grad for weight in weights if weight.grad is not None])
-        if self.settings.clip is not None and norm > self.settings.clip:
+        found = whole_tensor(norm).item()
+        if self.settings.clip is not None and found > self.settings.clip:
             torch.nn.utils.clip_grads_with_norm_(weights, self.settings.clip, norm)
-        return norm.item()
+        return found
 
     def _report(self, epoch: int, loss: float, rate: float, norm: float) -> None:
         state, steps, pace = self.state, self.settings.steps, self._pace
@@ -221,8 +266,7 @@ class Trainer:
         """Validate the model; without a validation, the latest weights count as the best."""
         step, metrics, rank = self.state.step, dict[str, float](), (float(self.state.step), 0.0)
         if self.validate is not None:
-            with self._signals.at_once():
-                metrics = validate_quietly(self.validate, self.model)
+            metrics = self._metrics(self.validate)
             rank = rank_of(metrics, self.settings.metric, self.lower)
         history = self.state.history.add(step, *rank)
         improved = history.best is not None and history.best.step == step
@@ -233,12 +277,27 @@ class Trainer:
         self.state = replace(self.state, history=history, validated=step)
         self._pace.resume()
 
+    def _metrics(self, validate: Validate, weights: dict[str, Tensor] | None = None) -> dict[str, float]:
+        """The metrics of the model; ranks share the work, and the numbers of rank 0 are those of all.
+
+        A sharded model is validated whole, and not interrupted: its checkpoints need all ranks.
+        """
+        if self._shards is not None:
+            with self._shards.whole(weights) as plain, sharing(self.ranks):
+                metrics = validate_quietly(validate, plain)
+        else:
+            if weights is not None:
+                set_weights(self.model, weights, "the average")
+            with self._signals.at_once(), sharing(self.ranks):
+                metrics = validate_quietly(validate, self.model)
+        agreed: dict[str, float] = self.ranks.agree(metrics)
+        return agreed
+
     def _judge(self, weights: dict[str, Tensor]) -> Rank:
         """The rank of averaged weights; its log entry is the last, and is written anew when a run is started again."""
-        set_weights(self.model, weights, "the average")
-        with self._signals.at_once():
-            metrics = validate_quietly(self.validate, self.model) if self.validate else {}
-        self.folder.log.append("average", self.state.step, **metrics)
+        metrics = self._metrics(self.validate, weights) if self.validate else {}
+        if self.ranks.first:
+            self.folder.log.append("average", self.state.step, **metrics)
         return rank_of(metrics, self.settings.metric, self.lower)
 
     def _account(self, final: Final, best: ValidationPoint | None) -> str:
@@ -254,7 +313,8 @@ class Trainer:
         return f"the best validation, step {best.step} ({metric} {single:.4g}); {worse}"
 
     def _log(self, kind: str, **values: Any) -> None:
-        self.folder.log.append(kind, self.state.step, **values)
+        if self.ranks.first:
+            self.folder.log.append(kind, self.state.step, **values)
         self.state = replace(self.state, lines=self.state.lines + 1)
 
     def _divergence(self, step: int, loss: float, norm: float, rate: float) -> str:

@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from regard.base.errors import RegardError
+from regard.base.ranks import shared
 from regard.data.item import Item
 from regard.training.loss import LIKELIHOOD, Objective
 
@@ -16,15 +17,22 @@ Validate = Callable[[Any], Mapping[str, float]]
 
 
 def mean_losses(model: nn.Module, items: Iterable[Item], objective: Objective) -> dict[str, float]:
-    """The mean loss over all batches and the means of its parts, with perplexity in place of the likelihood."""
+    """The mean loss over all batches and the means of its parts, with perplexity in place of the likelihood.
+
+    Ranks share the batches; the numbers are those of one process.
+    """
     device = next(model.parameters()).device
+
+    def measured(item: Item) -> tuple[int, dict[str, float]]:
+        found = objective(model, item.to(device))
+        return found.count, {name: part.item() for name, part in {"loss": found.total, **found.parts}.items()}
+
     sums: dict[str, float] = {}
     count = 0
-    for item in items:
-        found = objective(model, item.to(device))
-        for name, part in {"loss": found.total, **found.parts}.items():
-            sums[name] = sums.get(name, 0.0) + part.item()
-        count += found.count
+    for counted, parts in shared(measured, list(items)):
+        for name, part in parts.items():
+            sums[name] = sums.get(name, 0.0) + part
+        count += counted
     if not count:
         raise RegardError("validation: there is nothing to predict")
     return means(sums, count)

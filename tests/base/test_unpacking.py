@@ -13,7 +13,7 @@ import pytest
 
 from regard.base.errors import RegardError
 from regard.base.files import digest, read_lines
-from regard.base.unpacking import archive_names, unpacked
+from regard.base.unpacking import address_of, archive_names, located, unpacked
 
 ZSTD = importlib.import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
@@ -81,3 +81,30 @@ def test_what_is_no_archive_is_told(tmp_path: Path) -> None:
 def test_a_name_with_nul_is_one_sentence() -> None:
     with pytest.raises(RegardError, match=r"'a\\x00b': a file name cannot hold the character NUL"):
         list(read_lines("a\0b"))
+
+
+def test_an_address_is_streamed_and_decompressed() -> None:
+    fsspec = pytest.importorskip("fsspec")
+    with fsspec.open("memory://corpus/train.en.gz", "wb") as file:
+        file.write(gzip.compress(b"one\ntwo\n"))
+    path = Path("memory://corpus/train.en.gz")
+    assert list(read_lines(path)) == ["one", "two"]
+    assert len(digest(path)) == 64
+
+
+def test_addresses_are_told_from_paths(tmp_path: Path) -> None:
+    assert address_of(Path("s3://bucket/a/train.en")) == "s3://bucket/a/train.en"
+    assert located(tmp_path, Path("s3://bucket/a")) == Path("s3://bucket/a")
+    assert located(tmp_path, Path("train.en")) == tmp_path / "train.en"
+    assert address_of("C:/train.en") is None
+    assert address_of(tmp_path / "train.en") is None
+
+
+def test_an_address_that_cannot_be_read_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(RegardError, match=r"odd://bucket/train.en: cannot be read: Protocol not known"):
+        list(read_lines(Path("odd://bucket/train.en")))
+    with pytest.raises(RegardError, match=r"memory:/+none.en: cannot be read"):
+        list(read_lines(Path("memory://none.en")))
+    monkeypatch.setitem(sys.modules, "fsspec", None)
+    with pytest.raises(RegardError, match=r"addresses need the package fsspec: .*remote"):
+        list(read_lines(Path("s3://bucket/train.en")))

@@ -9,7 +9,7 @@ import torch
 from regard.base.errors import ConfigError, RegardError
 from regard.data.corpus import open_corpus
 from regard.models.transformer import Transformer
-from regard.tasks.texts import refuse_other, sides_of
+from regard.tasks.texts import MixedFiles, parts_of, refuse_other, sides_of
 from tests.tasks.prepared import prepare, settings
 from tests.training import examples
 
@@ -117,3 +117,25 @@ def test_a_damaged_hash_is_not_taken_for_a_changed_text(tmp_path: Path) -> None:
         refuse_other("b" * 64, "data.train: x", kept)
     kept.write_text("a" * 64 + "\n", encoding="utf-8")  # as older versions wrote it
     refuse_other("a" * 64, "data.train: x", kept)
+
+
+def test_files_are_mixed_by_their_weights(home: Path, tmp_path: Path) -> None:
+    (home / "web.en").write_text("a web page\n\na cat\n", encoding="utf-8")
+    (home / "web.de").write_text("eine Seite\n\neine Katze\n", encoding="utf-8")
+    run = settings(home)
+    mix = (MixedFiles(files=(Path("web.en"), Path("web.de")), weight=3.0),)
+    data = replace(run.task.data, mix=mix, weight=0.5)
+    prepared = prepare(replace(run, task=replace(run.task, data=data)), tmp_path, home)
+    own = len(prepared.store) - 2
+    assert [(part.start, part.stop, part.weight) for part in parts_of(prepared.store, data)] == [
+        (0, own, 0.5),
+        (own, own + 2, 3.0),
+    ]
+    assert prepared.pair.source.decode(prepared.store[own][0]) == "a web page"
+    pairs = [int(pair) for batch in prepared.train.batches.plan(0) for pair in batch]
+    assert pairs.count(own) == pairs.count(own + 1) == 3
+    assert sum(pair < own for pair in pairs) == round(own / 2)
+    with pytest.raises(ConfigError, match=r"weight must be more than 0, and finite, but is 0"):
+        MixedFiles(files=(Path("web.en"),), weight=0)
+    with pytest.raises(ConfigError, match=r"data\.mix: web\.en has one side of text, but data\.train has source and"):
+        replace(data, mix=(MixedFiles(files=(Path("web.en"),)),)).training(home, 2)

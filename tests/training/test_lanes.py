@@ -31,10 +31,8 @@ def transformer(dropout: float, **changes: Any) -> Writer:
 
 def gradients(model: Writer, item: Any, lanes: int, seed: int = 5) -> tuple[list[torch.Tensor], list[float]]:
     model.zero_grad()
-    losses = Lanes(model, lanes).backward(examples.measured(), item, item.count, seed)
-    return [weight.grad.clone() for weight in model.parameters() if weight.grad is not None], [
-        value.item() for value in losses.values()
-    ]
+    losses = Lanes(model, lanes).backward(examples.measured(), [item], item.count, [seed])
+    return [weight.grad.clone() for weight in model.parameters() if weight.grad is not None], list(losses.values())
 
 
 @pytest.mark.parametrize("lanes", [2, 3])
@@ -79,7 +77,7 @@ def test_a_failure_in_any_lane_is_raised() -> None:
 
     whole = transformer(0.0)
     with pytest.raises(ArithmeticError, match="in a twin"):
-        Lanes(whole, 2).backward(fail, examples.batch(1), 5, seed=1)
+        Lanes(whole, 2).backward(fail, [examples.batch(1)], 5, [1])
 
 
 def test_lanes_are_as_many_as_threads_where_dropout_is_ours() -> None:

@@ -22,6 +22,7 @@ big, the hours × 8 GPUs × 9.5 TFLOP/s, where the operations done are 0.29 and 
         "regard doctor run.toml",
         "regard doctor run.toml --test test.en test.de        does the test set leak into training?",
         "regard doctor run.toml --set model.preset=base --seconds 20",
+        "regard doctor run.toml --ranks 16 --bandwidth 25     does it pay to use 16 machines?",
     ),
 )
 def doctor(
@@ -30,6 +31,13 @@ def doctor(
     changes: SetOption = [],  # noqa: B006
     data: DataOption = None,
     seconds: Annotated[float, typer.Option(min=1, help="How many seconds to measure training speed.")] = 10.0,
+    ranks: Annotated[
+        int, typer.Option(min=1, help="Also predict the speed on up to this many ranks, as torchrun starts them.")
+    ] = 1,
+    bandwidth: Annotated[
+        float,
+        typer.Option(min=0.001, help="Between ranks, in Gbit/s: 10 for Ethernet, 400 within a machine."),
+    ] = 10.0,
     device: DeviceOption = "cpu",
     threads: ThreadsOption = None,
 ) -> None:
@@ -50,7 +58,9 @@ def doctor(
             typer.echo(f"  ! {finding}")
         typer.echo("\nTraining on this machine")
         _processor()
-        _predict(started, seconds, device)
+        found = _predict(started, seconds, device)
+        if ranks > 1:
+            _scale(found, ranks, bandwidth)
     say_next(f"regard train {run}")
 
 
@@ -63,7 +73,7 @@ def _processor() -> None:
         typer.echo(f"  ! {held}")
 
 
-def _predict(started: Any, seconds: float, device: str) -> None:
+def _predict(started: Any, seconds: float, device: str) -> Any:
     from regard.apps.rehearsal import rehearse
 
     found = rehearse(started, seconds, device)
@@ -81,6 +91,23 @@ def _predict(started: Any, seconds: float, device: str) -> None:
         counted = f"{total / UTILIZATION:.1e} as papers count (time × peak speed, {100 * UTILIZATION:.0f} % of it used)"
         typer.echo(f"  training cost: {total:.1e} floating-point operations, {counted}")
     typer.echo(f"  memory: about {found.memory / 2**30:.1f} GiB")
+    return found
+
+
+def _scale(found: Any, ranks: int, bandwidth: float) -> None:
+    """Predict the speed on more ranks like this one, and say how many pay."""
+    cost = found.cost(bandwidth * 1e9 / 8)
+    typer.echo(f"\nOn more ranks like this machine, at {bandwidth:g} Gbit/s, with the same batch shared out")
+    typer.echo(f"  a step sends {2 * found.gradient_bytes / 1e6:,.0f} MB of gradients from each rank")
+    numbers = [number for number in (2**power for power in range(13)) if number < ranks] + [ranks]
+    for number, seconds, faster in cost.table(numbers):
+        sending = f", {1e3 * cost.sending(number):,.0f} ms sending gradients" if number > 1 else ""
+        typer.echo(f"  {number:>5} ranks: {1e3 * seconds:>8,.0f} ms a step, {faster:.1f} times as fast{sending}")
+    most = cost.most()
+    typer.echo(
+        f"  more than {most} ranks stop paying: twice as many would be less than 1.5 times as fast; a larger batch "
+        "(batches.tokens) gives each rank more to compute"
+    )
 
 
 def _time(seconds: float) -> str:

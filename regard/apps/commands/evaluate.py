@@ -41,6 +41,7 @@ app = typer.Typer(add_completion=False)
         "regard evaluate runs/en-de test.xlsx                 tables too: --columns English,German",
         "regard evaluate runs/lm test.txt                     perplexity of a language model",
         "regard evaluate runs/xl test.txt --memory 512        the same with a longer memory than in training",
+        "torchrun --nproc-per-node 4 -m regard evaluate runs/en-de test.en test.de",
     )
 )
 def evaluate(
@@ -85,6 +86,8 @@ def evaluate(
     """
     use_threads(threads)
     from regard.base.errors import RegardError, UsageError
+    from regard.base.joining import joined_ranks, own_device
+    from regard.base.ranks import sharing
     from regard.data.format import Hints
     from regard.loading import load_task
     from regard.tasks.task import Evaluation
@@ -98,9 +101,11 @@ def evaluate(
     if baseline is not None and not baseline.exists():
         raise UsageError(f"--baseline: {baseline}: there is no such file or folder")
     speed: dict[str, Any] = {"precision": precision, "shortlist": shortlist, "engine": engine, "threads": threads}
-    task, loaded = load_task(model, device=device, **speed)
+    task, loaded = load_task(model, device=own_device(device), **speed)
     judged: list[Judged] = []
     with ExitStack() as bars:
+        ranks = bars.enter_context(joined_ranks(device))
+        bars.enter_context(sharing(ranks))
         how = Evaluation(
             judged=judged.append,
             search=lambda own: chosen_strategy(strategy, beam, own),
@@ -109,16 +114,17 @@ def evaluate(
             samples=samples,
             hints=Hints(columns=chosen_columns(columns), sheet=sheet),
             format=format,
-            out=out,
+            out=out if ranks.first else None,
             memory=memory,
-            started=lambda count: bars.enter_context(bar("evaluating", count)),
+            started=lambda count: bars.enter_context(bar("evaluating", count)) if ranks.first else bool,
         )
         scores = task.evaluate(loaded, files, how)
         if baseline is not None and not judged:
             raise UsageError(f"--baseline: {model}: only systems that write text can be compared by this test")
         paired = [] if baseline is None else _compared(judged[0], baseline, files, how, device, engine)
-    _show(scores, paired, baseline, as_json)
-    say_next(f"regard serve {model}")
+    if ranks.first:
+        _show(scores, paired, baseline, as_json)
+        say_next(f"regard serve {model}")
 
 
 def _compared(

@@ -22,6 +22,7 @@ app = typer.Typer(add_completion=False)
         "regard init memory.tmx --source en --target de",
         "regard init corpus/                                  a folder with train.en, train.de, dev.en …",
         "regard init text.txt --dev dev.txt                   one side of text: a language model",
+        "regard init train.en train.de --slurm 2x8            also an sbatch file for two machines of 8 GPUs",
     ),
 )
 def init(
@@ -54,8 +55,13 @@ def init(
     preset: Annotated[str | None, typer.Option(help="A named size of the model, such as tiny or base.")] = None,
     out: Annotated[Path, typer.Option(help="The file to write.")] = Path("run.toml"),
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
+    slurm: Annotated[
+        str | None,
+        typer.Option(help="Also write an sbatch file for SLURM: machines x GPUs of each, such as 2x8."),
+    ] = None,
 ) -> None:
     """Choose settings that suit the given files, and write them to run.toml."""
+    from regard.apps.clusters import sbatch_file
     from regard.base.errors import RegardError, UsageError
     from regard.base.files import write_text
     from regard.data.format import TEXT_FORMATS, Hints
@@ -66,6 +72,7 @@ def init(
         raise UsageError(f"init: give source and target, or one file, but not {len(files)} (--dev comes after them)")
     if out.exists() and not force:
         raise UsageError(f"{out}: is there already; --force writes over it, --out names another file")
+    cluster = None if slurm is None else _machines(slurm)
     if format is not None:
         TEXT_FORMATS.get(format, "--format")
     hints = Hints(
@@ -88,14 +95,28 @@ def init(
         out=out,
     )
     advice = _advised(files, wishes)
-    run_of(tomllib.loads(advice.text), "run")  # checks the settings before anything is written
+    run = run_of(tomllib.loads(advice.text), "run")  # checks the settings before anything is written
     if not out.parent.is_dir():
         raise RegardError(f"{out}: cannot be written: there is no folder {out.parent}")
     advice.write(force)
     write_text(out, advice.text)
     for reason in advice.reasons:
         typer.echo(reason)
+    if cluster is not None:
+        batch = out.with_suffix(".sbatch")
+        write_text(batch, sbatch_file(out, run.name, *cluster))
+        typer.echo(f"wrote {batch}; next: sbatch {batch}")
     typer.echo(f"wrote {out}; next: regard doctor {out}, then regard train {out}")
+
+
+def _machines(text: str) -> tuple[int, int]:
+    """`2x8` as the number of machines and of ranks on each."""
+    from regard.base.errors import UsageError
+
+    machines, _, ranks = text.partition("x")
+    if not (machines.isdecimal() and ranks.isdecimal() and int(machines) and int(ranks)):
+        raise UsageError(f"--slurm: must be machines x ranks, such as 2x8, but is {text}")
+    return int(machines), int(ranks)
 
 
 def _advised(files: list[Path], wishes: Any) -> Any:

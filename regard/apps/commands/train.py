@@ -25,6 +25,7 @@ SetOption = Annotated[list[str], typer.Option("--set", help="Override a setting,
         "regard train run.toml",
         "regard train run.toml --set training.steps=2000 --set name=short",
         "regard train recipes/multi30k.toml --data ~/multi30k",
+        "torchrun --nproc-per-node 4 -m regard train run.toml --set training.lanes=4    four processes",
     ),
 )
 def train_command(
@@ -38,6 +39,7 @@ def train_command(
 ) -> None:
     """Train the model that a run file describes. The same command resumes an interrupted training."""
     use_threads(threads)
+    from regard.base.joining import own_rank
     from regard.learning import run_training
     from regard.tasks.run import read_run
 
@@ -45,6 +47,8 @@ def train_command(
     folder = runs / settings.name
     home = run.parent if data is None else data
     outcome = run_training(settings, folder, home, device, tensorboard)
+    if own_rank():
+        return
     made = f", {outcome.made}" if outcome.made else ""
     typer.echo(f"{outcome.reason}; the model{made}: {folder / 'model.safetensors'}")
     test = getattr(getattr(settings.task, "data", None), "test", None)

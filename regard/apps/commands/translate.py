@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import nullcontext
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -34,12 +35,14 @@ from regard.apps.options import (
     use_threads,
 )
 from regard.apps.translated_files import (
+    check_for_ranks,
     is_document,
     models_and_input,
     refuse_with_document,
     sink,
     suggest_next,
     translate_document,
+    write_together,
 )
 
 _SHOWN = 256
@@ -61,6 +64,7 @@ _LONGEST_LINE = 1_000_000
         "regard translate runs/en-de --alignments < input.en  translation ||| 0-0 1-2",
         "regard translate runs/en-de --glossary terms.tsv < input.en",
         "regard translate runs/en-de --markup html < page.en.html > page.de.html",
+        "torchrun --nproc-per-node 4 -m regard translate runs/en-de input.txt -o output.txt",
     )
 )
 def translate(
@@ -106,8 +110,9 @@ def translate(
     from regard.base.allocator import keep_memory
     from regard.base.errors import UsageError
     from regard.base.files import read_lines
+    from regard.base.joining import joined_ranks, own_device, own_rank, world_size
     from regard.decoding.glossary import Glossary, checked_glossary
-    from regard.decoding.stream import pipe_lines, pump
+    from regard.decoding.stream import pipe_lines, pump, translate_stream
     from regard.decoding.translation import Translation
     from regard.decoding.translator import Translator
     from regard.loading import load
@@ -120,7 +125,8 @@ def translate(
         refuse_with_document(document, json=as_json, n_best=n_best, alignments=alignments, prefix=prefix)
     speed: dict[str, Any] = {"precision": precision, "shortlist": shortlist, "engine": engine, "threads": threads}
     keep_memory()
-    translator = load(models, device=device, tell=_tell, **speed)
+    check_for_ranks(given, document, markup is Markup.html)
+    translator = load(models, device=own_device(device), tell=_tell, **speed)
     if not isinstance(translator, Translator):
         raise UsageError(f"{models[0]}: a language model, which has nothing to translate from; use regard generate")
     translator.keeper = keeper_of(translator, markup, keep)
@@ -145,7 +151,8 @@ def translate(
 
     def lines() -> Iterator[str]:
         read = pipe_lines() if given is None else iter(whole)
-        for number, text in enumerate(["\n".join(read)] if markup is Markup.html else read, start=1):
+        numbered = enumerate(["\n".join(read)] if markup is Markup.html else read, start=1)
+        for number, text in islice(numbered, own_rank(), None, world_size()):
             if len(text) > _LONGEST_LINE and markup is not Markup.html:
                 raise UsageError(
                     f"line {number}: has {len(text):,} characters, but a line may have {_LONGEST_LINE:,}; "
@@ -190,7 +197,12 @@ def translate(
         return json.dumps(empty | ({"alignment": []} if alignments else {}))
 
     count = sum(bool(line.strip()) for line in whole) if given else 0
-    with sink(out) as target, bar("translating", count) if given else nullcontext(bool) as advance:
+    shown = bar("translating", count) if given and not own_rank() else nullcontext(bool)
+    if world_size() > 1:
+        with joined_ranks(device) as ranks, nullcontext() if own_rank() else sink(out) as place, shown as advance:
+            write_together(ranks, lines(), place, partial(translate_stream, translate_batch=work, blank=blank))
+        return
+    with sink(out) as target, shown as advance:
         if pump(lines(), target, work, most=min(batch, _SHOWN) if given else batch, blank=blank) == "interrupted":
             raise KeyboardInterrupt
     suggest_next(out, models[0])

@@ -22,6 +22,7 @@ from regard.attention.projections import Projections
 from regard.base.errors import ConfigError
 from regard.training.optimizer import Optimizer, Optimizers, learned
 from regard.training.optimizers.adam import Adam
+from regard.training.sharded_tensor import like_rows, own_rows, set_rows, whole_tensor
 
 ROUNDS = 5
 A, B, C = 3.4445, -4.7750, 2.0315
@@ -89,21 +90,29 @@ class _Turning(torch.optim.Optimizer):
         """Update every matrix that has a gradient."""
         for group in self.param_groups:
             shapes: dict[torch.Size, list[tuple[Tensor, Tensor]]] = defaultdict(list)
-            for own, direction in self._maps(group):
+            gathered: list[tuple[Tensor, Tensor]] = []
+            for own, direction in self._maps(group, gathered):
                 shapes[own.shape].append((own, direction))
             for (_, longer), maps in shapes.items():
                 turned = orthogonal(torch.stack([direction for _, direction in maps]))
                 for (own, _), step in zip(maps, turned, strict=True):
                     own.mul_(1 - group["lr"] * group["weight_decay"])
                     own.add_(step, alpha=-group["lr"] * SIZE * sqrt(longer))
+            for weight, whole in gathered:
+                set_rows(weight, whole)
 
-    def _maps(self, group: Mapping[str, Any]) -> Iterator[tuple[Tensor, Tensor]]:
-        """Each matrix and the direction of its step, transposed if it has more rows than columns."""
+    def _maps(self, group: Mapping[str, Any], gathered: list[tuple[Tensor, Tensor]]) -> Iterator[tuple[Tensor, Tensor]]:
+        """Each matrix and the direction of its step, transposed if it has more rows than columns.
+
+        Weights that ranks share are gathered, because a matrix is turned as a whole; each then keeps its own rows.
+        """
         for weight in group["params"]:
             if weight.grad is not None:
-                rows = self._rows[weight]
-                ahead = self._ahead(weight, weight.grad, group["momentum"])
-                for own, direction in zip(weight.split(rows), ahead.split(rows), strict=True):
+                rows, whole = self._rows[weight], whole_tensor(weight)
+                if whole is not weight:
+                    gathered.append((weight, whole))
+                ahead = whole_tensor(self._ahead(weight, weight.grad, group["momentum"]))
+                for own, direction in zip(whole.split(rows), ahead.split(rows), strict=True):
                     yield (own, direction) if len(own) <= own.shape[1] else (own.mT, direction.mT)
 
     def _ahead(self, weight: Tensor, gradient: Tensor, momentum: float) -> Tensor:
@@ -111,8 +120,9 @@ class _Turning(torch.optim.Optimizer):
         state = self.state[weight]
         if "momentum" not in state:
             state["momentum"] = torch.zeros_like(weight)
-        state["momentum"].lerp_(gradient, 1 - momentum)
-        return gradient.lerp(state["momentum"], momentum)
+        mean, new = own_rows(state["momentum"]), own_rows(gradient)
+        mean.lerp_(new, 1 - momentum)
+        return like_rows(gradient, new.lerp(mean, momentum))
 
 
 def orthogonal(x: Float[Tensor, "matrices rows columns"]) -> Float[Tensor, "matrices rows columns"]:

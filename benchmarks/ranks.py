@@ -1,0 +1,242 @@
+"""Ranks against one process: speed of a step, encoding by several processes, and memory on a large corpus.
+
+    python benchmarks/ranks.py speed encoding memory --pairs 50000000
+
+speed: one process with two lanes (two threads) against two ranks of one thread, and against a plain loop without lanes;
+encoding: one process against two; memory: what each of two ranks holds that train on a store of so many generated
+pairs. Processor time is given besides wall time, because a busy machine stretches only the latter.
+"""
+
+import argparse
+import json
+import os
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from datetime import timedelta
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+import torch
+from data import write
+from measure import print_table
+from torch.distributed import TCPStore
+
+from regard.base.joining import joined_ranks
+from regard.base.ranks import ALONE, Ranks
+from regard.data.chunk_plan import plan_of
+from regard.data.corpus import Counts, open_corpus
+from regard.data.encoding import encoded_in_order
+from regard.data.loader import Loader
+from regard.data.pairs import Batch, collate
+from regard.data.plan import BatchSettings
+from regard.data.store import RowWriter, Store, Tokens
+from regard.data.subwords.learn import SubwordSettings, train_pair
+from regard.models.transformer import Transformer
+from regard.training.lanes import Lanes
+from regard.training.loss import CrossEntropy, Loss
+from regard.training.optimizer import take_step
+from regard.training.optimizers.adam import Adam
+
+VOCABULARY = 8_000
+DESIGN = Transformer(encoder_layers=4, decoder_layers=4, width=128, feedforward=256, heads=4, dropout=0.3)
+
+
+def objective(model: Any, item: Batch) -> Loss:
+    """The loss of pairs, given the true tokens before each."""
+    hidden = model.hidden(item.source, item.source_lengths, item.target_in)
+    return CrossEntropy(smoothing=0.1)(model, hidden, item.target_out)
+
+
+def batch(seed: int, tokens: int) -> Batch:
+    """A batch of sentences of like lengths."""
+    draw = np.random.default_rng(seed)
+    rows = [draw.integers(4, VOCABULARY, size=draw.integers(18, 24)) for _ in range(tokens // 22)]
+    return collate(rows, rows)
+
+
+class Steps:
+    """A model that takes steps, alone or with other ranks."""
+
+    def __init__(self, lanes: int | None, ranks: Ranks = ALONE) -> None:
+        torch.manual_seed(1)
+        self.model = DESIGN.build({"source": VOCABULARY, "target": VOCABULARY}).train()
+        self.optimizers = Adam().build(self.model)
+        self.lanes = None if lanes is None else Lanes(self.model, lanes, ranks)
+
+    def take(self, item: Batch) -> None:
+        """One step; without lanes, as plainly as torch can."""
+        if self.lanes is None:
+            (objective(self.model, item).total / item.count).backward()
+            take_step(self.optimizers)
+            return
+        self.lanes.backward(objective, [item], item.count, [1])
+        with self.lanes.lane_threads():
+            take_step(self.optimizers)
+
+
+def timed(steps: Steps, rounds: int, tokens: int) -> list[tuple[float, float]]:
+    """The wall time and the processor time of each step, after two to warm up."""
+    found = []
+    for number in range(rounds + 2):
+        item = batch(number, tokens)
+        wall, own = time.perf_counter(), time.process_time()
+        steps.take(item)
+        found.append((time.perf_counter() - wall, time.process_time() - own))
+    return found[2:]
+
+
+def in_ranks(ranks: int, work: Callable[[Ranks], Any]) -> list[Any]:
+    """The JSON values of some work in forked ranks."""
+    store = TCPStore("127.0.0.1", 0, is_master=True, timeout=timedelta(seconds=60), wait_for_workers=False)
+    told = {"WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(store.port)}
+    pipes = []
+    for rank in range(ranks):
+        reading, writing = os.pipe()
+        pipes.append(reading)
+        if not os.fork():
+            code = 1
+            try:
+                os.environ.update(told, RANK=str(rank), LOCAL_RANK=str(rank), TORCHELASTIC_USE_AGENT_STORE="True")
+                with joined_ranks() as own:
+                    os.write(writing, json.dumps(work(own)).encode())
+                code = 0
+            finally:
+                os._exit(code)
+        os.close(writing)
+    results = [json.loads(os.fdopen(pipe, "rb").read()) for pipe in pipes]
+    for _ in range(ranks):
+        os.wait()
+    return results
+
+
+def speed(rounds: int, tokens: int) -> list[dict[str, Any]]:
+    """Rows of the table: each way to take a step, in forks of this process, one after the other."""
+
+    def one(threads: int, lanes: int | None) -> Callable[[Ranks], Any]:
+        def work(ranks: Ranks) -> Any:
+            torch.set_num_threads(threads)
+            return timed(Steps(lanes, ranks), rounds, tokens)
+
+        return work
+
+    ways = {
+        "plain loop, 1 thread": (1, one(1, None)),
+        "1 rank, 1 lane, 1 thread": (1, one(1, 1)),
+        "1 rank, 2 lanes, 2 threads": (1, one(2, 2)),
+        "2 ranks, 2 lanes, 1 thread each": (2, one(1, 2)),
+        "4 ranks, 4 lanes, 1 thread each": (4, one(1, 4)),
+    }
+    rows = []
+    for name, (ranks, work) in ways.items():
+        found = in_ranks(ranks, work)
+        walls = [max(times) for times in zip(*([wall for wall, _ in own] for own in found), strict=True)]
+        owns = [sum(times) for times in zip(*([own for _, own in rank] for rank in found), strict=True)]
+        rows.append(
+            {
+                "way": name,
+                "tokens_per_second": round(tokens / median(walls)),
+                "tokens_per_processor_second": round(tokens / median(owns)),
+                "seconds": round(median(walls), 4),
+            }
+        )
+        print(rows[-1], flush=True)
+    return rows
+
+
+def encoding(lines: int) -> list[dict[str, Any]]:
+    """Encode generated text by one and by two processes."""
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        files = [Path(folder) / f"{side}.txt" for side in ("source", "target")]
+        for seed, path in enumerate(files):
+            write(path, lines, seed)
+        corpus = open_corpus(*files)
+        pair = train_pair(corpus, SubwordSettings(lines=50_000))
+        texts = list(corpus.rows())
+        for processes in (1, 2, 1, 2):
+            batches = [texts[at : at + 8_192] for at in range(0, len(texts), 8_192)]
+            wall, own, children = time.perf_counter(), time.process_time(), _children()
+            for _ in encoded_in_order(iter(batches), (pair.source, pair.target), processes):
+                pass
+            spent = {"parent": time.process_time() - own, "workers": _children() - children}
+            rows.append({"processes": processes, "seconds": round(time.perf_counter() - wall, 2), **spent})
+            print(rows[-1], flush=True)
+    return rows
+
+
+def _children() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def memory(pairs: int, folder: Path | None, steps: int = 5) -> list[dict[str, Any]]:
+    """Train two ranks on a generated store, and print what each of them held at most."""
+    with tempfile.TemporaryDirectory(dir=folder) as place:
+        began = time.perf_counter()
+        _generate(Path(place), pairs)
+        print(f"generated {pairs:,} pairs in {time.perf_counter() - began:.0f} s", flush=True)
+
+        def work(ranks: Ranks) -> Any:
+            torch.set_num_threads(1)
+            sides = tuple(Tokens(Path(place), f"side{at}", "<u2") for at in range(2))
+            store = Store(Path(place), sides, Counts())
+            settings = BatchSettings()
+            began = time.perf_counter()
+            loader = Loader(store, plan_of(store, settings))
+            items = loader.walk()
+            model = Steps(2, ranks)
+            for _, item in zip(range(steps), items, strict=False):
+                model.take(item[1])
+            batches, _ = loader.epoch()
+            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+            seconds = round(time.perf_counter() - began, 1)
+            return {"rank": ranks.rank, "peak_gb": round(peak, 3), "batches": batches, "seconds": seconds}
+
+        rows = [{"pairs": pairs, **row} for row in in_ranks(2, work)]
+    for row in rows:
+        print(row, flush=True)
+    return rows
+
+
+def _generate(folder: Path, pairs: int, chunk: int = 1_000_000) -> None:
+    """A store of pairs with random tokens and lengths."""
+    draw = np.random.default_rng(1)
+    with ExitStack() as files:
+        for at in range(2):
+            writer = RowWriter(files, folder, f"side{at}", "<u2")
+            for start in range(0, pairs, chunk):
+                lengths = draw.integers(3, 28, min(chunk, pairs - start))
+                writer.write_flat(draw.integers(4, VOCABULARY, int(lengths.sum()), dtype="<u2"), lengths)
+            writer.finish()
+
+
+def main() -> None:
+    """Run what is asked for, print tables, then JSON."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", nargs="*", default=["speed", "encoding", "memory"])
+    parser.add_argument("--rounds", type=int, default=6)
+    parser.add_argument("--tokens", type=int, default=2_048)
+    parser.add_argument("--lines", type=int, default=150_000)
+    parser.add_argument("--pairs", type=int, default=1_000_000)
+    parser.add_argument("--folder", type=Path, help="where to work; a temporary folder if not given")
+    options = parser.parse_args()
+    torch.set_num_threads(1)
+    work: dict[str, Callable[[], list[dict[str, Any]]]] = {
+        "speed": lambda: speed(options.rounds, options.tokens),
+        "encoding": lambda: encoding(options.lines),
+        "memory": lambda: memory(options.pairs, options.folder),
+    }
+    results = {what: work[what]() for what in options.what}
+    for what, rows in results.items():
+        print_table(what, rows)
+    json.dump(results, sys.stdout)
+
+
+if __name__ == "__main__":
+    main()
