@@ -9,7 +9,7 @@ import numpy as np
 from regard.data.chunk_plan import ChunkPlan
 from regard.data.link_store import LinkStore
 from regard.data.pairs import Batch, Ids, collate
-from regard.data.plan import BatchPlan, BatchPosition
+from regard.data.plan import BatchPlan, BatchPosition, BatchSettings
 from regard.data.prefetch import Prefetch
 from regard.data.store import Store
 from regard.data.subwords.resegment import Resegment
@@ -56,3 +56,11 @@ class Loader:
             ids if cut is None else np.array(cut(ids.tolist(), seed, epoch, pair, side))
             for side, (ids, cut) in enumerate(zip(sides, self.resegment, strict=True))
         )
+
+
+def dev_batches(store: Store, tokens: int) -> list[Batch]:
+    """The dev set in batches, every pair once."""
+    source, target = (side.lengths for side in store.sides)
+    longest = int(max(source.max(), target.max()))
+    plan = BatchPlan(source, target, BatchSettings(tokens=max(tokens, longest), counted="both")).plan(0)
+    return [collate(*zip(*(store[int(pair)] for pair in chosen), strict=True)) for chosen in plan]

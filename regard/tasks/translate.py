@@ -24,10 +24,10 @@ from regard.data.chunk_plan import plan_of
 from regard.data.corpus import Corpus, SentencePair
 from regard.data.languages import language_of
 from regard.data.link_store import LinkStore, build_links
-from regard.data.loader import Loader
-from regard.data.pairs import Batch, collate
-from regard.data.plan import BatchPlan, BatchSettings
-from regard.data.store import Store, build_store
+from regard.data.loader import Loader, dev_batches
+from regard.data.pairs import Batch
+from regard.data.plan import BatchSettings
+from regard.data.store import build_store
 from regard.data.subwords.open_words import Unknown
 from regard.data.subwords.resegment import Resegment
 from regard.data.subwords.tokenizer import UNK, SubwordPair, Subwords
@@ -189,10 +189,7 @@ class Translate(Task):
             language=self.data.source,
             split=prepared.split,
         )
-        outputs = shared_batch(
-            lambda texts: [one.text for one in translator.translate(list(texts))],
-            [pair.source for pair in prepared.dev_pairs],
-        )
+        outputs = _texts(translator, [pair.source for pair in prepared.dev_pairs])
         references = [pair.target for pair in prepared.dev_pairs]
         tokenize = bleu_tokenizer(self.data.target, references)
         bleu, chrf = corpus_scores(outputs, references, measures=("BLEU", "chrF"), tokenize=tokenize)
@@ -336,14 +333,6 @@ def _closed(subwords: Subwords, ids: NDArray[np.int64]) -> NDArray[np.int64]:
     return np.where(ids < len(subwords), ids, UNK)
 
 
-def dev_batches(store: Store, tokens: int) -> list[Batch]:
-    """The dev set in batches, every pair once."""
-    source, target = (side.lengths for side in store.sides)
-    longest = int(max(source.max(), target.max()))
-    plan = BatchPlan(source, target, BatchSettings(tokens=max(tokens, longest), counted="both")).plan(0)
-    return [collate(*zip(*(store[int(pair)] for pair in chosen), strict=True)) for chosen in plan]
-
-
 def _teacher_forced(cross_entropy: CrossEntropy, model: Transducer, item: Batch) -> Loss:
     """The loss of each target token, given the source and the true tokens before it (teacher forcing)."""
 
@@ -383,17 +372,16 @@ def _perplexity(translator: Translator, sources: list[str], references: list[str
 
 
 def _translated(translator: Translator, sources: list[str], how: Evaluation) -> list[str]:
-    advance, search = how.started(len(sources)), how.search(translator.strategy)
-    outputs: list[str] = []
+    advance, search, outputs = how.started(len(sources)), how.search(translator.strategy), list[str]()
     for start in range(0, len(sources), _AT_ONCE):
         part = sources[start : start + _AT_ONCE]
-
-        def texts_of(own: Sequence[str], line: int = start + 1) -> list[str]:
-            return [one.text for one in translator.translate(list(own), strategy=search, first_line=line)]
-
-        outputs += shared_batch(texts_of, part)
+        outputs += _texts(translator, part, strategy=search, first_line=start + 1)
         advance(len(part))
     return outputs
+
+
+def _texts(translator: Translator, sources: list[str], **how: Any) -> list[str]:
+    return shared_batch(lambda own: [one.text for one in translator.translate(list(own), **how)], sources)
 
 
 def _tokenizer_of(files: Sequence[Path], references: list[str]) -> str:

@@ -11,6 +11,7 @@ import pytest
 from regard.alignment import eflomal
 from regard.base.errors import ConfigError, RegardError
 from regard.data.links import Link
+from regard.data.loader import dev_batches
 from regard.data.plan import BatchPosition
 from regard.data.subwords.tokenizer import EOS, UNK
 from regard.metrics.quality import corpus_scores
@@ -18,7 +19,6 @@ from regard.tasks import translate
 from regard.tasks.run import read_run
 from regard.tasks.start import Started
 from regard.tasks.task import Evaluation
-from regard.tasks.translate import dev_batches
 from tests.apps import toy
 from tests.apps.running import SMALL, Run, changes
 from tests.tasks.prepared import prepare, settings
