@@ -56,7 +56,7 @@ def carried(weights: float, tokens: float, flops: float, bandwidth: float) -> li
     return rows
 
 
-def store(pairs: float, tokens: float) -> dict[str, str]:
+def store(pairs: float, tokens: float) -> dict[str, Any]:
     """The bytes of an encoded corpus, and of what a process keeps in memory of it."""
     on_disk = pairs * 2 * (2 * tokens + 8)
     return {
@@ -65,6 +65,11 @@ def store(pairs: float, tokens: float) -> dict[str, str]:
         "order in memory, whole": f"{20 * pairs / 1e9:,.1f} GB",
         "order in memory, chunks": f"{pairs / 256 * 16 / 1e6:,.0f} MB",
     }
+
+
+def show(title: str, rows: list[dict[str, Any]]) -> None:
+    """Print a table."""
+    print_table(title, [{name: str(value) for name, value in row.items()} for row in rows])
 
 
 def main() -> None:
@@ -88,10 +93,10 @@ def main() -> None:
             gradient_bytes=options.gradients,
             bandwidth=options.loopback,
         )
-        print_table("here, in seconds a step", check(rows, cost, len(os.sched_getaffinity(0))))
+        show("here, in seconds a step", check(rows, cost, len(os.sched_getaffinity(0))))
     network = options.network * 1e9 / 8
-    print_table("on GPUs", carried(options.weights, options.tokens, options.flops, network))
-    print_table("data", [store(pairs, 30) for pairs in (5e7, 1e9)])
+    show("on GPUs", carried(options.weights, options.tokens, options.flops, network))
+    show("data", [store(pairs, 30) for pairs in (5e7, 1e9)])
 
 
 if __name__ == "__main__":

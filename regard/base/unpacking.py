@@ -33,7 +33,7 @@ def opened(path: str | Path) -> Iterator[io.BufferedReader]:
     if "\0" in str(path):
         raise RegardError(f"{str(path)!r}: a file name cannot hold the character NUL")
     place = Path(path)
-    if (address := address_of(place)) is not None:
+    if (address := remote_address(place)) is not None:
         with _remote(address) as file:
             yield file
         return
@@ -46,7 +46,7 @@ def opened(path: str | Path) -> Iterator[io.BufferedReader]:
         yield io.BufferedReader(cast(Any, file))
 
 
-def address_of(path: str | Path) -> str | None:
+def remote_address(path: str | Path) -> str | None:
     """The address that a path stands for, such as s3://bucket/train.en, which a path has with one slash; else None."""
     found = _ADDRESS.fullmatch(str(path))
     return f"{found[1]}://{found[2]}" if found and not Path(path).exists() else None
@@ -54,7 +54,7 @@ def address_of(path: str | Path) -> str | None:
 
 def located(folder: Path, file: Path) -> Path:
     """The place of a file whose name starts at a folder, unless it is an address or an absolute path."""
-    return file if address_of(file) is not None else folder / file
+    return file if remote_address(file) is not None else folder / file
 
 
 @contextmanager

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.base.errors import RegardError
-from regard.data.plan import BatchPlan, BatchPosition, BatchSettings, Part, draws_of, whole_part
+from regard.data.plan import BatchPlan, BatchPosition, BatchSettings, WeightedPart, draws_of, whole_part
 from regard.data.store import Store, Tokens
 
-CHUNK = 256
+NEIGHBORS = 256
 """neighboring pairs that are moved together"""
 LARGE = 8_000_000
 """a corpus of more pairs is shuffled by chunks"""
@@ -35,7 +35,7 @@ class _Pool:
 class ChunkPlan:
     """Groups the pairs of a large store into batches."""
 
-    def __init__(self, sides: Sequence[Tokens], settings: BatchSettings, parts: Sequence[Part] = ()) -> None:
+    def __init__(self, sides: Sequence[Tokens], settings: BatchSettings, parts: Sequence[WeightedPart] = ()) -> None:
         self.settings = settings
         self._sides = (sides[0], sides[-1])
         self._parts = list(parts) or whole_part(len(sides[0]))
@@ -101,13 +101,13 @@ class ChunkPlan:
         return -(-len(self._chunks(epoch)) // self._each())
 
     def _each(self) -> int:
-        return max(1, self.settings.pool // CHUNK)
+        return max(1, self.settings.pool // NEIGHBORS)
 
     def _chunks(self, epoch: int) -> NDArray[np.int64]:
         """The first pair of each chunk, in the order of an epoch; a part may come several times, or not wholly."""
         if self._order is None or self._order[0] != epoch:
             draw = np.random.default_rng([self.settings.seed, epoch])
-            starts = [np.arange(part.start, part.stop, CHUNK) for part in self._parts]
+            starts = [np.arange(part.start, part.stop, NEIGHBORS) for part in self._parts]
             chosen = [own[draws_of(len(own), part.weight, draw)] for own, part in zip(starts, self._parts, strict=True)]
             self._order = (epoch, draw.permutation(np.concatenate(chosen)))
         return self._order[1]
@@ -116,7 +116,7 @@ class ChunkPlan:
         if self._latest is None or self._latest[0] != (epoch, number):
             each = self._each()
             firsts = self._chunks(epoch)[number * each : (number + 1) * each]
-            stops = [min(int(first) + CHUNK, self._end(int(first))) for first in firsts]
+            stops = [min(int(first) + NEIGHBORS, self._end(int(first))) for first in firsts]
             spans = list(zip(map(int, firsts), stops, strict=True))
             pairs = np.concatenate([np.arange(start, stop) for start, stop in spans])
             source, target = (
@@ -147,7 +147,7 @@ class ChunkPlan:
         return too_long, over_budget
 
 
-def plan_of(store: Store, settings: BatchSettings, parts: Sequence[Part] = ()) -> BatchPlan | ChunkPlan:
+def plan_of(store: Store, settings: BatchSettings, parts: Sequence[WeightedPart] = ()) -> BatchPlan | ChunkPlan:
     """The batches of a store: by an index of all pairs, or by chunks where there are many."""
     by_chunks = settings.shuffle == "chunks" or (settings.shuffle == "auto" and len(store) > LARGE)
     if by_chunks:

@@ -89,7 +89,7 @@ class Plan:
 
 
 @dataclass(frozen=True)
-class Part:
+class WeightedPart:
     """Some of the pairs, such as those of one file, and how often an epoch has them."""
 
     start: int
@@ -97,9 +97,9 @@ class Part:
     weight: float = 1.0
 
 
-def whole_part(count: int) -> list[Part]:
+def whole_part(count: int) -> list[WeightedPart]:
     """All pairs, once an epoch."""
-    return [Part(0, count)]
+    return [WeightedPart(0, count)]
 
 
 def draws_of(count: int, weight: float, draw: np.random.Generator) -> NDArray[np.int64]:
@@ -112,7 +112,9 @@ def draws_of(count: int, weight: float, draw: np.random.Generator) -> NDArray[np
 class BatchPlan:
     """Groups pairs into batches by their lengths (`</s>` included); `parts` come as often as their weights say."""
 
-    def __init__(self, source: Lengths, target: Lengths, settings: BatchSettings, parts: Sequence[Part] = ()) -> None:
+    def __init__(
+        self, source: Lengths, target: Lengths, settings: BatchSettings, parts: Sequence[WeightedPart] = ()
+    ) -> None:
         if len(source) != len(target):
             raise RegardError(f"batches: {len(source):,} sources but {len(target):,} targets")
         self.settings = settings

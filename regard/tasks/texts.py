@@ -20,7 +20,7 @@ from regard.data.characters import check_characters
 from regard.data.checkup import Checkup
 from regard.data.corpus import Blanks, Corpus, Texts, open_corpus
 from regard.data.format import TEXT_FORMATS, Doubt, Format, Hints
-from regard.data.plan import Part
+from regard.data.plan import WeightedPart
 from regard.data.recognize import format_by_name, kind_by_name, recognize
 from regard.data.store import Store
 from regard.data.subwords.formats import load_subwords
@@ -231,12 +231,12 @@ class PreparedText(Prepared):
     """the subwords of each side"""
 
 
-def parts_of(store: Store, data: DataSettings) -> list[Part]:
+def weighted_parts(store: Store, data: DataSettings) -> list[WeightedPart]:
     """Which pairs come from which files, with the weight of each."""
     weights = [data.weight, *(mixed.weight for mixed in data.mix)]
     starts = [0, *store.counts.starts]
     stops = [*store.counts.starts, len(store)]
-    return [Part(*span) for span in zip(starts, stops, weights, strict=True)]
+    return [WeightedPart(*span) for span in zip(starts, stops, weights, strict=True)]
 
 
 def token_loss(

@@ -62,11 +62,11 @@ from regard.tasks.texts import (
     PreparedText,
     SubwordChoice,
     one_vocabulary,
-    parts_of,
     refuse_other,
     sides_of,
     text_checkup,
     token_loss,
+    weighted_parts,
 )
 from regard.training.guide import Guide, Guided
 from regard.training.loss import CrossEntropy, Loss
@@ -156,7 +156,7 @@ class Translate(Task):
         store = build_store(folder / "store", corpus, subwords, say, self._unknown(subwords))
         dev, pairs = self._dev(folder, data, subwords, say)
         links = self._links(folder, data, corpus, subwords, say)
-        batches = plan_of(store, self.batches, parts_of(store, self.data))
+        batches = plan_of(store, self.batches, weighted_parts(store, self.data))
         return PreparedPairs(
             sizes={"source": len(subwords.source), "target": len(subwords.target)},
             train=Loader(store, batches, self._resegment(subwords), links),

@@ -13,7 +13,7 @@ import pytest
 
 from regard.base.errors import RegardError
 from regard.base.files import digest, read_lines
-from regard.base.unpacking import address_of, archive_names, located, unpacked
+from regard.base.unpacking import archive_names, located, remote_address, unpacked
 
 ZSTD = importlib.import_module("compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd")
 PACKERS: dict[str, Callable[[bytes], bytes]] = {
@@ -93,11 +93,11 @@ def test_an_address_is_streamed_and_decompressed() -> None:
 
 
 def test_addresses_are_told_from_paths(tmp_path: Path) -> None:
-    assert address_of(Path("s3://bucket/a/train.en")) == "s3://bucket/a/train.en"
+    assert remote_address(Path("s3://bucket/a/train.en")) == "s3://bucket/a/train.en"
     assert located(tmp_path, Path("s3://bucket/a")) == Path("s3://bucket/a")
     assert located(tmp_path, Path("train.en")) == tmp_path / "train.en"
-    assert address_of("C:/train.en") is None
-    assert address_of(tmp_path / "train.en") is None
+    assert remote_address("C:/train.en") is None
+    assert remote_address(tmp_path / "train.en") is None
 
 
 def test_an_address_that_cannot_be_read_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:

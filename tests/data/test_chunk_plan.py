@@ -11,7 +11,7 @@ from regard.base.errors import RegardError
 from regard.data import chunk_plan
 from regard.data.chunk_plan import ChunkPlan, plan_of
 from regard.data.corpus import Counts
-from regard.data.plan import BatchPlan, BatchPosition, BatchSettings, Part
+from regard.data.plan import BatchPlan, BatchPosition, BatchSettings, WeightedPart
 from regard.data.store import RowWriter, Store, Tokens
 
 PAIRS = 3_000
@@ -65,7 +65,7 @@ def test_any_position_is_reached_at_once(store: Store) -> None:
 
 
 def test_parts_come_as_often_as_their_weights_say(store: Store) -> None:
-    parts = [Part(0, 1_024, 2.0), Part(1_024, PAIRS, 0.5)]
+    parts = [WeightedPart(0, 1_024, 2.0), WeightedPart(1_024, PAIRS, 0.5)]
     plan = ChunkPlan(store.sides, settings(), parts)
     pairs = np.array([pair for batch in epoch(plan) for pair in batch])
     assert (np.bincount(pairs, minlength=PAIRS)[:1_024] == 2).all()

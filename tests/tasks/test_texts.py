@@ -9,7 +9,7 @@ import torch
 from regard.base.errors import ConfigError, RegardError
 from regard.data.corpus import open_corpus
 from regard.models.transformer import Transformer
-from regard.tasks.texts import MixedFiles, parts_of, refuse_other, sides_of
+from regard.tasks.texts import MixedFiles, refuse_other, sides_of, weighted_parts
 from tests.tasks.prepared import prepare, settings
 from tests.training import examples
 
@@ -127,7 +127,7 @@ def test_files_are_mixed_by_their_weights(home: Path, tmp_path: Path) -> None:
     data = replace(run.task.data, mix=mix, weight=0.5)
     prepared = prepare(replace(run, task=replace(run.task, data=data)), tmp_path, home)
     own = len(prepared.store) - 2
-    assert [(part.start, part.stop, part.weight) for part in parts_of(prepared.store, data)] == [
+    assert [(part.start, part.stop, part.weight) for part in weighted_parts(prepared.store, data)] == [
         (0, own, 0.5),
         (own, own + 2, 3.0),
     ]

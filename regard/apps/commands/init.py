@@ -61,7 +61,7 @@ def init(
     ] = None,
 ) -> None:
     """Choose settings that suit the given files, and write them to run.toml."""
-    from regard.apps.clusters import sbatch_file
+    from regard.apps.sbatch import sbatch_file
     from regard.base.errors import RegardError, UsageError
     from regard.base.files import write_text
     from regard.data.format import TEXT_FORMATS, Hints

@@ -16,8 +16,8 @@ from torch.distributed.run import get_args_parser
 from typer.main import get_command
 
 from regard.apps.cli import COMMANDS
-from regard.apps.clusters import sbatch_file
 from regard.apps.commands.train import app
+from regard.apps.sbatch import sbatch_file
 from regard.base.config import from_dict
 from regard.base.errors import ConfigError
 from regard.learning import train
