@@ -161,9 +161,7 @@ def encoding(lines: int) -> list[dict[str, Any]]:
         pair = train_pair(corpus, SubwordSettings(lines=50_000))
         texts = list(corpus.rows())
         for processes in (1, 2):
-            fresh = [
-                Subwords.from_json(side.to_json()) for side in (pair.source, pair.target)
-            ]  # nothing remembered yet
+            fresh = [Subwords.from_json(side.to_json()) for side in (pair.source, pair.target)]  # no memo
             batches = [texts[at : at + 8_192] for at in range(0, len(texts), 8_192)]
             wall, own, children = time.perf_counter(), time.process_time(), _children()
             for _ in encoded_in_order(iter(batches), fresh, processes):
