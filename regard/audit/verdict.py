@@ -27,7 +27,7 @@ class Verdict:
 class AuditReport:
     """The verdicts of an audit.
 
-    >>> report = regard.audit(torch.nn.functional.scaled_dot_product_attention)
+    >>> report = regard.audit(torch.nn.functional.scaled_dot_product_attention, laws=["company"], examples=5)
     >>> print(report)
     >>> report.is_sound, report.to_json()
     """
