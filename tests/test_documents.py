@@ -15,7 +15,15 @@ from tests.apps import toy
 from tests.test_public import workplace
 
 ROOT = Path(__file__).resolve().parents[1]
-RUN = ("README.md", "docs/align.md", "docs/attention.md", "docs/export.md", "docs/inspect.md", "docs/translate.md")
+RUN = (
+    "README.md",
+    "docs/align.md",
+    "docs/attention.md",
+    "docs/audit.md",
+    "docs/export.md",
+    "docs/inspect.md",
+    "docs/translate.md",
+)
 DOCUMENTS = sorted({*RUN, *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))} - {"docs/settings.md"})
 ELSEWHERE = ("onnxruntime", ".ct2")  # blocks that need an export; tests/interop has them
 
