@@ -65,6 +65,7 @@ def check_expressible(design: Any, where: str) -> Transformer:
         ("feed", design.feed, type(design.feed) is Plain, "plain"),
         ("activation", activation, activation in _ACTIVATIONS, ", ".join(_ACTIVATIONS)),
         ("norm", design.norm, design.norm == "layer", "layer"),
+        ("copy", design.copy, design.copy is None, "none"),
         ("residual_scale", design.residual_scale, design.residual_scale == 1, "1.0"),
     ]
     for name, chosen, good, usable in demands:

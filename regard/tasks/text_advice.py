@@ -7,6 +7,7 @@ were found by training: `benchmarks/advice.py`, and `recipes/README.md` for the 
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from regard.data.statistics import TextStatistics
 from regard.tasks.text_kinds import Kind, kind_of
@@ -24,6 +25,8 @@ _CHRF = 5_000
 """pairs below which BLEU tells little"""
 _LITTLE = 100_000
 """tokens of a text below which a narrow recurrent network is ahead of a Transformer in the same time"""
+_COPIED = 0.3
+"""the share of a target that stands in its source, from which on a model that copies is ahead"""
 _OWN_SCRIPTS = 0.3
 """the share of common characters below which two languages gain nothing from one vocabulary"""
 
@@ -34,7 +37,7 @@ class TextAdvice:
 
     model: str
     preset: str
-    sizes: Mapping[str, float | str] = field(default_factory=dict)
+    sizes: Mapping[str, Any] = field(default_factory=dict)
     """settings of the model that differ from the preset's"""
     subwords: str
     size: int
@@ -66,7 +69,8 @@ def advise(text: TextStatistics, model: str | None = None, preset: str | None = 
     named = model or ("seq2seq" if little or kind != "sentences" else "transformer")
     sized = preset or _preset(named, little or kind != "sentences", text.lines)
     subwords, size = _subwords(kind, text)
-    joint = kind == "sentences" and named == "transformer" and text.shared >= _OWN_SCRIPTS
+    copies = kind == "spelling" and text.copied >= _COPIED
+    joint = copies or (kind == "sentences" and named == "transformer" and text.shared >= _OWN_SCRIPTS)
     optimizer, rate = ("muon", 8e-3) if (named, sized) in _MUON else ("adam", 1e-3)
     tokens = 1024 if little else 2048 if text.lines < _TINY else 4096
     steps = _between(300 if kind == "sentences" else 1_500, round(_epochs(epoch) * epoch / tokens), 100_000)
@@ -75,7 +79,7 @@ def advise(text: TextStatistics, model: str | None = None, preset: str | None = 
     return TextAdvice(
         model=named,
         preset=sized,
-        sizes=_sizes(named, sized, text.lines, epoch, joint),
+        sizes=_sizes(named, sized, text.lines, epoch, joint) | ({"copy": {}} if copies else {}),
         subwords=subwords,
         size=size,
         sharing="joint" if joint else "separate",
@@ -89,6 +93,7 @@ def advise(text: TextStatistics, model: str | None = None, preset: str | None = 
         reasons=(
             reason,
             f"{text.lines:,} pairs: {_model(named, text.lines, model)}, {pieces}",
+            *([f"{text.copied:.0%} of a target stands in its source: letters can be copied"] if copies else []),
             f"{steps:,} steps of {tokens:,} tokens: the text about {round(steps / max(1.0, epoch / tokens)):,} times",
             *_warning(kind, text.lines),
         ),
@@ -128,13 +133,13 @@ def _preset(model: str, narrow: bool, lines: int) -> str:
     return "tiny" if model != "transformer" or lines < _MIDDLE else "small" if lines < _SMALL else "base"
 
 
-def _sizes(model: str, preset: str, lines: int, tokens: float, joint: bool) -> dict[str, float | str]:
+def _sizes(model: str, preset: str, lines: int, tokens: float, joint: bool) -> dict[str, Any]:
     """A shallow decoder trains fastest; the less text, the more dropout, or it is learned by heart."""
-    sizes: dict[str, float | str] = {} if joint or model != "transformer" else {"tie": "target"}
+    sizes: dict[str, Any] = {} if joint or model != "transformer" else {"tie": "target"}
     if (model, preset) not in _MUON:
         return sizes
-    shallow: dict[str, float | str] = {"decoder_layers": 2} if model == "transformer" else {}
-    wide: dict[str, float | str] = {"width": 256, "feedforward": 1024} if shallow and lines >= _TINY else {}
+    shallow: dict[str, Any] = {"decoder_layers": 2} if model == "transformer" else {}
+    wide: dict[str, Any] = {"width": 256, "feedforward": 1024} if shallow and lines >= _TINY else {}
     dropout = min(0.3, max(0.1, 0.3 - 0.15 * math.log10(tokens / 45_000)))
     return {**shallow, **wide, "dropout": round(dropout, 2), **sizes}
 

@@ -16,6 +16,7 @@ from regard.decoding.translation import Pair
 from regard.interop.ctranslate2_export import export_ctranslate2
 from regard.interop.ctranslate2_spec import LayerHeads, alignment_heads, check_expressible, check_model, library
 from regard.interop.ctranslate2_translator import CTranslate2Translator
+from regard.layers.pointer_generator import Copying
 from regard.loading import load
 from regard.models.gpt import Gpt
 from regard.models.seq2seq import Seq2seq
@@ -94,6 +95,7 @@ def test_heads_that_align() -> None:
         (Transformer(activation="sigmoid"), "model.activation is sigmoid, but CTranslate2 computes with relu, gelu,"),
         (Transformer(feed="plain(activation='identity')"), "model.activation is identity, but"),
         (Transformer(norm="rms"), "model.norm is rms, but CTranslate2 computes with layer alone"),
+        (Transformer(copy=Copying()), "model.copy is Copying, but CTranslate2 computes with none alone"),
         (Transformer(residual_scale=2.0), "model.residual_scale is 2.0, but CTranslate2 computes with 1.0 alone"),
         (Transformer(positions="sinusoidal(layers='every')"), "has join='add', layers='every', but"),
     ],

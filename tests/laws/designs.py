@@ -17,6 +17,7 @@ import torch
 
 from regard.attention.positions.sinusoidal import Sinusoidal
 from regard.base.config import from_dict
+from regard.layers.feeds.experts import Experts
 from regard.layers.pointer_generator import Copying
 from regard.layers.reader import SingleHead
 from regard.models.model import MODELS, Design
@@ -95,6 +96,17 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
         "learned bias": {"output_bias": "learned"},
         "no positions": {"positions": None},
         "shared keys": {"heads": 4, "key_heads": 1},
+    },
+    "byte_net": {
+        "short": {"ratio": 0.5, "extra": 1, "decoder_layers": 3, "largest": 2, "kernel": 5},
+        "copying": {"copy": Copying()},
+    },
+    "conv_s2s": {"wide": {"kernel": 5, "embedding": 10, "positions": None}, "copying": {"copy": Copying()}},
+    "deep_att": {"gru": {"cell": "gru", "embedding": 10, "decoder_layers": 1}, "copying": {"copy": Copying()}},
+    "gnmt": {
+        "gru": {"cell": "gru", "encoder_layers": 4, "decoder_layers": 4, "attention": SingleHead(score="bilinear")},
+        "one layer": {"encoder_layers": 1, "feed": "plain", "embedding": 10},
+        "copying": {"copy": Copying()},
     },
     "rnn_lm": {
         "elman": {"cell": "elman"},
@@ -187,6 +199,8 @@ def small(name: str, settings: Mapping[str, Any] | None = None, **changes: Any) 
             table[field.name] = SMALL[field.name]
         elif field.name in SMALL_STAGES:
             table[field.name] = SMALL_STAGES[field.name]
+        elif isinstance(value, Experts):
+            table[field.name] = dataclasses.replace(value, count=4, chosen=2)
         elif field.name.endswith("dropout"):
             table[field.name] = 0.0
     made: Design = dataclasses.replace(from_dict(table, kind), **changes)

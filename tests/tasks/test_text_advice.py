@@ -139,3 +139,11 @@ def test_the_settings_change_smoothly_with_the_number_of_lines() -> None:
         less, more = (advise(replace(SENTENCES, lines=lines)) for lines in (few, many))
         assert 1 / 2.1 < more.steps * more.tokens / (less.steps * less.tokens) < 2.1
         assert abs(float(less.sizes.get("dropout", 0.1)) - float(more.sizes.get("dropout", 0.1))) < 0.02
+
+
+def test_letters_are_copied_where_much_of_a_target_stands_in_its_source() -> None:
+    copied = advise(replace(INFLECTION, copied=0.6))
+    assert (copied.sizes["copy"], copied.sharing) == ({}, "joint")
+    assert any("60% of a target stands in its source" in reason for reason in copied.reasons)
+    for text in (INFLECTION, replace(SENTENCES, copied=0.6)):
+        assert "copy" not in advise(text).sizes

@@ -124,3 +124,21 @@ def test_it_is_written_and_read_back() -> None:
 def test_settings_out_of_range_are_refused(unchecked: None, settings: dict[str, object], complaint: str) -> None:
     with pytest.raises(ConfigError, match=complaint):
         Experts(**settings)  # type: ignore[arg-type]
+
+
+def test_it_is_mixtral_s_block() -> None:
+    transformers = pytest.importorskip("transformers", reason="needs transformers: pip install 'regard[dev]'")
+    from transformers.models.mixtral.modeling_mixtral import MixtralSparseMoeBlock
+
+    config = transformers.MixtralConfig(
+        hidden_size=8, intermediate_size=6, num_local_experts=4, num_experts_per_tok=2, hidden_act="silu"
+    )
+    theirs = MixtralSparseMoeBlock(config).eval()
+    ours = Experts(count=4, chosen=2, expert=Gated(6, "silu", bias=False)).build(8)
+    with torch.no_grad():
+        theirs.gate.weight.copy_(ours.gate.map.weight)
+        for at, expert in enumerate(ours.experts):
+            theirs.experts.gate_up_proj[at] = expert.inner.weight
+            theirs.experts.down_proj[at] = expert.outer.weight
+    x = torch.randn(2, 9, 8)
+    torch.testing.assert_close(ours(x), theirs(x), rtol=0, atol=1e-5)

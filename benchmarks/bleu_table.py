@@ -1,0 +1,118 @@
+"""The BLEU table: translation systems from 2014 to 2017 on Multi30k German → English, at one number of steps.
+
+    python benchmarks/bleu_table.py [--systems gnmt conv_s2s] [--steps 2000] [--json FILE]
+
+Each system is its tiny preset in `recipes/multi30k-de-en.toml`, trained by `regard train` in a process of its own; one
+that was interrupted is resumed. The table has BLEU on test_2016_flickr (beam search, lower-cased tokenized text as it
+is), parameters, floating-point operations of training, and CPU time of training on one core, validations included.
+"""
+
+import argparse
+import json
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import multi30k
+from environments import ROOT, WORK
+from measure import machine, print_table, write_json
+
+from regard.loading import load
+from regard.metrics.quality import corpus_scores
+from regard.runs.log import Log
+from regard.tasks.run import read_run
+
+RECIPE = ROOT / "recipes" / "multi30k-de-en.toml"
+SYSTEMS: dict[str, tuple[str, ...]] = {
+    "seq2seq": ("model={name='seq2seq', preset='small'}",),
+    "deep_att": ("model={name='deep_att', preset='tiny'}",),
+    "gnmt": ("model={name='gnmt', preset='tiny'}",),
+    "moe": ("model={name='gnmt', preset='moe_tiny'}",),
+    "byte_net": ("model={name='byte_net', preset='tiny'}",),
+    "conv_s2s": ("model={name='conv_s2s', preset='tiny'}",),
+    "transformer": (),
+    "transformer-quick": ("training.optimizer={name='muon', learning_rate=0.008}",),
+}
+"""changes of the recipe"""
+TITLES = {
+    "seq2seq": "LSTM with attention (Luong et al., 2015)",
+    "deep_att": "Deep-Att (Zhou et al., 2016)",
+    "gnmt": "GNMT (Wu et al., 2016)",
+    "moe": "mixture of experts (Shazeer et al., 2017)",
+    "byte_net": "ByteNet (Kalchbrenner et al., 2016)",
+    "conv_s2s": "ConvS2S (Gehring et al., 2017)",
+    "transformer": "Transformer (Vaswani et al., 2017)",
+    "transformer-quick": "Transformer, trained with Muon",
+}
+
+
+def main() -> None:
+    """Train what is missing, and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--systems", nargs="+", choices=SYSTEMS, default=list(SYSTEMS))
+    parser.add_argument("--steps", type=int, default=2000, help="training steps of each")
+    parser.add_argument("--data", type=Path, help="the folder of Multi30k; ../shared/data/multi30k unless given")
+    parser.add_argument("--work", type=Path, default=WORK, help="where runs are kept")
+    parser.add_argument("--json", help="also write the figures to this file")
+    options = parser.parse_args()
+    data = multi30k.data_folder(options.data)
+    runs = options.work / "bleu-table"
+    rows = [row(name, runs / f"{name}-{options.steps}", data, options.steps) for name in options.systems]
+    title = f"Multi30k German → English, test_2016_flickr, {options.steps:,} steps of 2,048 tokens"
+    print(machine())
+    print_table(title, rows)
+    write_json(options.json, {title: rows})
+
+
+def row(name: str, folder: Path, data: Path, steps: int) -> dict[str, str]:
+    """Train one system to the end, and evaluate it."""
+    changes = [f"name={folder.name}", f"training.steps={steps}", *SYSTEMS[name]]
+    spent = train(changes, folder, data)
+    design = read_run(RECIPE, changes).model
+    translator = load(folder)
+    sources, references = (lines(data / f"test_2016_flickr.lc.norm.tok.{side}.gz") for side in ("de", "en"))
+    outputs = [one.text for one in translator.translate(sources, split="line")]
+    bleu = corpus_scores(outputs, references, measures=("BLEU",), tokenize="none")[0].value
+    weights = sum(weight.numel() for weight in translator.models[0].parameters())
+    seen = max(entry["tokens"] for entry in Log(folder / "log.jsonl").entries("train"))
+    sizes = {"source": len(translator.source), "target": len(translator.target)}
+    flops = design.training_flops(seen, seen, sizes, length=15.0)
+    return {
+        "system": TITLES[name],
+        "BLEU": f"{bleu:.1f}",
+        "parameters": f"{weights / 1e6:.1f} M",
+        "training FLOPs": f"{flops:.1e}",
+        "CPU minutes": f"{spent / 60:.1f}",
+    }
+
+
+def train(changes: list[str], folder: Path, data: Path) -> float:
+    """Run `regard train`, which resumes; returns the CPU seconds of all its sessions."""
+    kept = folder / "cpu.json"
+    spent: float = json.loads(kept.read_text()) if kept.exists() else 0.0
+    if (folder / "model.safetensors").exists():
+        return spent
+    command: list[Any] = [sys.executable, "-m", "regard", "train", RECIPE, "--data", data, "--runs", folder.parent]
+    for change in changes:
+        command += ["--set", change]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(command, env={**os.environ, "OMP_NUM_THREADS": "1"}, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent += after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    if folder.exists():
+        kept.write_text(json.dumps(spent))
+    if done.returncode:
+        raise SystemExit(f"{folder.name}: training ended with code {done.returncode}; start again to resume it")
+    return spent
+
+
+def lines(path: Path) -> list[str]:
+    """The lines of a compressed file."""
+    return multi30k._lines(path)
+
+
+if __name__ == "__main__":
+    main()
