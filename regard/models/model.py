@@ -19,7 +19,8 @@ from regard.layers.dropout import check_share
 from regard.layers.feeds.experts import idle_weights
 
 MODELS = Catalog(
-    "regard.models", besides=("encoder_decoder", "headed", "layered", "model", "pictured", "set_model", "writer")
+    "regard.models",
+    besides=("encoder_decoder", "headed", "layered", "model", "pictured", "reconstructor", "set_model", "writer"),
 )
 Tie = Literal["none", "target", "all"]
 """weight tying: which embeddings share one matrix with the output"""

@@ -37,6 +37,7 @@ SMALL: Mapping[str, int] = {
     "hidden": 16,
     "decoder_width": 8,
     "decoder_heads": 2,
+    "code": 4,
 }
 """what a setting of this name is, wherever a design has a number there"""
 SMALL_STAGES: Mapping[str, tuple[int, ...]] = {

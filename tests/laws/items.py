@@ -14,11 +14,13 @@ from regard.data.graph import Graph, sorted_edges
 from regard.data.hidden_patches import HiddenPatches
 from regard.data.images import LabeledImages
 from regard.data.masking import MaskedText
+from regard.data.number_rows import RowBatch
 from regard.data.pairs import Batch, collate
 from regard.data.plan import BatchPosition
 from regard.data.pointing import PointBatch, point_batch
 from regard.data.set_examples import Scale, SetBatch, SetExample
 from regard.data.set_goals import NumberGoal, set_batch
+from regard.data.two_views import ViewBatch
 from regard.data.windows import Streams, StreamSettings, TextWindow
 from regard.models.headed import Headed
 from regard.models.model import MODELS, Design
@@ -91,6 +93,17 @@ def half_hidden(number: int) -> HiddenPatches:
     return HiddenPatches(pictures(number).pictures, torch.tensor([1, 2, 3]))
 
 
+def rows(number: int) -> RowBatch:
+    """Rows of numbers that are to be made again from a code."""
+    return RowBatch(torch.from_numpy(np.random.default_rng(number).random((5, VOCABULARY))).float())
+
+
+def views(number: int) -> ViewBatch:
+    """Rows of numbers, and the same with noise."""
+    first = rows(number).inputs
+    return ViewBatch(first, first + 0.1 * rows(number + 1).inputs)
+
+
 ITEMS: Mapping[tuple[str, ...], Callable[[int], Any]] = {
     ("source", "target"): pairs,
     ("text",): text,
@@ -99,6 +112,8 @@ ITEMS: Mapping[tuple[str, ...], Callable[[int], Any]] = {
     ("elements", "outputs"): sets,
     PICTURE_SIZES: pictures,
     PICTURE_SIZES[:3]: half_hidden,
+    ("numbers",): rows,
+    ("numbers", "views"): views,
     ("masked", "text"): hidden,
 }
 
@@ -109,6 +124,8 @@ TASK_FOR: Mapping[tuple[str, ...], str] = {
     ("elements", "outputs"): "sets",
     PICTURE_SIZES: "pictures",
     PICTURE_SIZES[:3]: "patches",
+    ("numbers",): "reconstruct",
+    ("numbers", "views"): "contrast",
 }
 """the task of models that need these sizes, where the data do not tell"""
 
