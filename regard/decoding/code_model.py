@@ -26,18 +26,18 @@ class CodeModel:
     """of one input"""
 
     def embed(
-        self, inputs: Sequence[Any] | CodeRows, *, pooling: Literal["first", "mean", "max"] | None = None,
+        self, inputs: Sequence[Any] | NDArray[Any], *, pooling: Literal["first", "mean", "max"] | None = None,
         normalize: bool | None = None,
     ) -> CodeRows:  # fmt: skip
         """The code of each input [inputs, …]; there is one position, so nothing is pooled."""
         made = self._each(inputs, self.model.code)
         return made / np.maximum(np.linalg.norm(made, axis=1, keepdims=True), 1e-12) if normalize else made
 
-    def reconstruct(self, inputs: Sequence[Any] | CodeRows) -> CodeRows:
+    def reconstruct(self, inputs: Sequence[Any] | NDArray[Any]) -> CodeRows:
         """Each input as its code has it, [inputs, numbers]."""
         return self._each(inputs, lambda rows: self._maker.decode(self.model.code(rows)))
 
-    def losses(self, inputs: Sequence[Any] | CodeRows) -> dict[str, float]:
+    def losses(self, inputs: Sequence[Any] | NDArray[Any]) -> dict[str, float]:
         """The mean loss and its parts."""
         sums: dict[str, float] = {}
         self.model.eval()
@@ -47,7 +47,7 @@ class CodeModel:
                     sums[name] = sums.get(name, 0.0) + float(part.double().sum())
         return {name: total / len(inputs) for name, total in sums.items()}
 
-    def bound(self, inputs: Sequence[Any] | CodeRows, samples: int = 100) -> float:
+    def bound(self, inputs: Sequence[Any] | NDArray[Any], samples: int = 100) -> float:
         """The mean importance-weighted bound on log p(x) of a VAE, in nats."""
         model = self.model
         if not isinstance(model, VaeModel):
@@ -86,7 +86,7 @@ class CodeModel:
     def _device(self) -> torch.device:
         return next(self.model.parameters()).device
 
-    def _each(self, inputs: Sequence[Any] | CodeRows, work: Any) -> CodeRows:
+    def _each(self, inputs: Sequence[Any] | NDArray[Any], work: Any) -> CodeRows:
         self.model.eval()
         with torch.no_grad():
             made = np.concatenate([self._array(work(rows)) for rows in self._batches(inputs)])
@@ -94,7 +94,7 @@ class CodeModel:
             raise RegardError("embed: some codes hold NaN or infinity; the training diverged, or an input holds them")
         return made
 
-    def _batches(self, inputs: Sequence[Any] | CodeRows) -> Iterator[Tensor]:
+    def _batches(self, inputs: Sequence[Any] | NDArray[Any]) -> Iterator[Tensor]:
         if not len(inputs):
             raise UsageError("embed: there is nothing to embed")
         numbers = int(np.prod(self.shape))

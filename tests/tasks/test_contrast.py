@@ -7,6 +7,8 @@ from regard.apps.cli import main
 from regard.base.errors import ConfigError, UsageError
 from regard.decoding.code_model import CodeModel
 from regard.loading import load
+from regard.models.vae import Vae
+from regard.tasks.contrast import Contrast
 from regard.tasks.run import read_run
 
 RUN = """
@@ -62,8 +64,5 @@ def test_both_views_are_of_the_same_example(place: Path) -> None:
 def test_mistakes_are_one_sentence(place: Path) -> None:
     with pytest.raises(ConfigError, match="temperature must be more than 0"):
         read_run(place / "run.toml", ["training.loss.temperature=0.0"])
-    with pytest.raises(ConfigError, match=r"model\.name: vae learns from numbers|is not"):
-        from regard.tasks.start import Started
-
-        run = read_run(place / "run.toml", ["model.name=vae"])
-        Started(run, run.task.prepare(place, place)).model()
+    with pytest.raises(ConfigError, match="asks for a ContrastiveModel, which a VaeModel is not"):
+        Contrast.check_offer(Vae(code=2, width=4).build({"numbers": 3}))
