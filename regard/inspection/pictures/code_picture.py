@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from regard.base.errors import UsageError
 from regard.decoding.code_model import CodeModel
-from regard.inspection.pictures.style import INK, QUIET, bare, finish, new_figure
+from regard.inspection.pictures.style import INK, LINE, QUIET, bare, finish, new_figure
 
 _MOST_ROWS = 10
 
@@ -31,6 +31,7 @@ def code_picture(opened: CodeModel, inputs: np.ndarray, *, traversed: int = _MOS
     figure = new_figure(0.62 * count + 1.2, 0.62 * len(rows) + 0.5)
     for axes, (name, pictures) in zip(figure.subplots(len(rows), 1, squeeze=False)[:, 0], rows, strict=True):
         bare(axes)
+        axes.set_facecolor(LINE)
         strip = np.pad(pictures.reshape(-1, *opened.shape), ((0, 0), (1, 1), (1, 1)), constant_values=np.nan)
         axes.imshow(np.concatenate(list(strip), 1), cmap="Greys", vmin=0.0, vmax=1.0, interpolation="nearest")
         axes.set_ylabel(name, rotation=0, ha="right", va="center", color=QUIET, fontsize=8)
