@@ -1,6 +1,6 @@
 """Random numbers for layers that draw: uniform and normal ones, made of the random bytes that dropout uses too.
 
-So what is drawn depends on the step's seed and, in lanes, on the lane alone (see `dropout.drawing`). Outside training
+So what is drawn depends on the step's seed and, in lanes, on the lane alone (see `chance.drawing`). Outside training
 the draws are always the same, so that two validations can be compared.
 """
 
@@ -9,7 +9,7 @@ import math
 import torch
 from torch import Tensor, nn
 
-from regard.layers.dropout import drawing, random_bytes
+from regard.base.chance import drawing, random_bytes
 
 _LEVELS = 2**24
 _SEED = 11

@@ -1,6 +1,6 @@
 import torch
 
-from regard.layers.dropout import drawing
+from regard.base.chance import drawing
 from regard.layers.noise import Noise, normal_like, uniform_like
 
 LIKE = torch.empty(200, 200)
