@@ -22,6 +22,7 @@ from regard.data.pointing import PAST, PointBatch, PointingRule, point_batch
 from regard.data.problem import PROBLEMS, exact_share
 from regard.data.vector_files import Vectors, holds_objects_with, read_points
 from regard.decoding.point_solver import Box, PointSolver, box_in
+from regard.decoding.strategy import STRATEGIES
 from regard.metrics.quality import QualityScore
 from regard.models.model import Design
 from regard.models.pointer import PointerModel
@@ -182,7 +183,8 @@ class Points(Task):
         """The share of answers that are right in all steps, and the scores of the problem."""
         rows = [one for file in files for one in read_points(file, opened.rule, len(opened.box.low))]
         inputs, truth = tuple(points for points, _ in rows), tuple(answer for _, answer in rows)
-        answers = [best[0].positions for best in opened.solve(inputs)]
+        beam = getattr(how.search(STRATEGIES.make("greedy")), "size", opened.beam)  # --beam, if it is given
+        answers = [best[0].positions for best in opened.solve(inputs, beam)]
         if how.out is not None:
             lines = [msgspec.json.encode({"answer": list(answer)}).decode() for answer in answers]
             write_text(how.out, "\n".join(lines) + "\n")

@@ -53,7 +53,7 @@ def test_sorting_is_learned_evaluated_and_told(place: Path, capsys: pytest.Captu
     assert main(["train", "run.toml"]) == 0
     lines = ['{"points": [0.9, 0.1, 0.5], "answer": [1, 2, 0]}'] * 3
     Path("test.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    assert main(["evaluate", "runs/points", "test.jsonl", "--out", "told.jsonl"]) == 0
+    assert main(["evaluate", "runs/points", "test.jsonl", "--out", "told.jsonl", "--beam", "2"]) == 0
     printed = capsys.readouterr().out
     assert "exact 100.00 %" in printed
     assert "valid 100.00 %" in printed
