@@ -20,7 +20,7 @@ from regard.layers.perceptron import Perceptron
 from regard.models.model import Design, weights_in
 from regard.models.reconstructor import Likelihood, Reconstructor, bernoulli_loss
 
-Corruption = Literal["none", "mask", "gaussian"]
+InputNoise = Literal["none", "mask", "gaussian"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +41,7 @@ class Autoencoder(Design):
     """of the input: bernoulli for numbers from 0 to 1, gaussian for others (half the squared error)"""
     sparsity: float = 0.0
     """the weight of Σ |code| in the loss"""
-    corruption: Corruption = "none"
+    corruption: InputNoise = "none"
     """the noise that the encoder sees in training: numbers set to 0 (mask), or normal noise added"""
     amount: float = 0.3
     """the share of masked numbers, or the standard deviation of the noise"""
