@@ -55,7 +55,7 @@ CONTENTS = {
     "Use": (
         "docs/translate docs/classify recipes/README docs/align docs/inspect docs/markup docs/graphs docs/long "
         "docs/copying docs/bleu_table docs/serve docs/scale docs/export "
-        "docs/pointing docs/sets docs/unsupervised "
+        "docs/pointing docs/sets docs/unsupervised"
     ),
     "Understand": "docs/attention docs/tour docs/architecture docs/formulas docs/measured",
     "Look up": "docs/settings docs/api/index",
