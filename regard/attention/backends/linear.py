@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
 from regard.attention.backend import Attended, Backend
@@ -46,33 +47,33 @@ class Linear(Backend):
 
     def __call__(self, call: Call) -> Attended:
         query, key, scale = call.score.factors(call.query, call.key)
-        key, value = spread(key, call.groups) * scale, spread(call.value, call.groups)
+        key, value = spread(key, call.groups), spread(call.value, call.groups)
+        key = key if scale == 1 else key * scale
         hidden = _hidden_keys(call)
         if hidden is not None:
             key = key.masked_fill(hidden, 0.0)
+        value = F.pad(value, (0, 1), value=1.0)  # the last column sums up z
         if any(mask.causal for mask in call.masks):
-            return Attended(self._causal(query, key, value))
-        return Attended(_divide(query @ (key.mT @ value), query @ key.sum(-2).unsqueeze(-1)))
+            return Attended(_divide(self._causal(query, key, value)))
+        return Attended(_divide(query @ (key.mT @ value)))
 
     def _causal(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         batch, heads, _, width = key.shape
         state = value.new_zeros(batch, heads, width, value.shape[-1])
-        total = value.new_zeros(batch, heads, width, 1)
         outputs = []
         chunks = (side.split(self.chunk, dim=2) for side in (query, key, value))
         for queries, keys, values in zip(*chunks, strict=True):
-            near = (queries @ keys.mT).tril()
-            sums = near.sum(-1, keepdim=True) + queries @ total
-            outputs.append(_divide(near @ values + queries @ state, sums))
+            outputs.append((queries @ keys.mT).tril() @ values + queries @ state)
             state = state + keys.mT @ values
-            total = total + keys.sum(-2).unsqueeze(-1)
         return torch.cat(outputs, dim=2) if outputs else query @ state
 
 
-def _divide(read: Tensor, total: Tensor) -> Tensor:
-    """Read / total, and zeros, with finite gradients, where total is zero."""
+def _divide(read: Tensor) -> Tensor:
+    """What is read, divided by the last column, its total weight; zeros where that is zero."""
+    read, total = read[..., :-1], read[..., -1:]
     nothing = total == 0
-    return (read / total.masked_fill(nothing, 1.0)).masked_fill(nothing, 0.0)
+    share = total.masked_fill(nothing, 1.0).reciprocal().masked_fill(nothing, 0.0)
+    return read * share
 
 
 def _aligned(call: Call) -> bool:

@@ -67,8 +67,10 @@ class _Compressed(MixedMemory):
             raise ShapeError(f"compressed memory: {stop} pairs were written, but it was made for length={room}")
         if keep is not None:
             key, value = (side.masked_fill(~keep[:, None, :, None], 0.0) for side in (key, value))
-        keys = self.key_weights[..., self.length : stop] @ key
-        values = self.value_weights[..., self.length : stop] @ value
+        keys, values = (
+            _blend(weights[..., self.length : stop], side)
+            for weights, side in ((self.key_weights, key), (self.value_weights, value))
+        )
         if self.key is not None and self.value is not None:
             keys, values = self.key + keys, self.value + values
         return replace(self, length=stop, key=keys, value=values)
@@ -81,3 +83,10 @@ class _Compressed(MixedMemory):
     def reorder(self, batch: Tensor) -> Self:
         key, value = (None if side is None else side[batch] for side in (self.key, self.value))
         return replace(self, key=key, value=value)
+
+
+def _blend(weights: Tensor, side: Tensor) -> Tensor:
+    """The slots of each head, [batch, heads, slots, width]; weights that heads share take one product for all."""
+    if weights.dim() == 3:
+        return weights @ side
+    return (weights @ side.transpose(1, 2).flatten(2)).unflatten(2, (side.shape[1], -1)).transpose(1, 2)

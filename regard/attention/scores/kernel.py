@@ -7,6 +7,7 @@
 ratio of two such sums, which attention reads, is not, and only comes near the softmax as m grows.
 """
 
+import math
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Literal
@@ -66,7 +67,8 @@ class Kernel(Score):
     def lift(self, vectors: Tensor) -> Tensor:
         """φ."""
         if self.features == "elu":
-            return F.elu(vectors) + 1
+            lifted: Tensor = _EluPlusOne.apply(vectors)
+            return lifted
         if self.features == "relu":
             return F.relu(vectors) + 1e-3
         return self.lift_along(vectors, _fixed(vectors.shape[-1], self.draws, self.seed, self.directions))
@@ -74,8 +76,8 @@ class Kernel(Score):
     def lift_along(self, vectors: Tensor, directions: Tensor) -> Tensor:
         """The exponential φ with these directions, [width, draws]."""
         scale = float(vectors.shape[-1]) ** -0.25
-        halves = vectors.square().sum(-1, keepdim=True) * (scale**2 / 2)
-        return (vectors @ (directions * scale).to(vectors) - halves).exp() * self.draws**-0.5
+        halves = vectors.square().sum(-1, keepdim=True) * (scale**2 / 2) + math.log(self.draws) / 2
+        return (vectors @ (directions * scale).to(vectors)).sub_(halves).exp_()
 
 
 class RedrawnKernel(nn.Module, Score):
@@ -98,6 +100,21 @@ class RedrawnKernel(nn.Module, Score):
         generator: Any = torch.Generator().manual_seed(random_seed())
         drawn = _draw(query.shape[-1], self.kernel.draws, generator, self.kernel.directions)
         return self.kernel.lift_along(query, drawn), self.kernel.lift_along(key, drawn), 1.0
+
+
+class _EluPlusOne(torch.autograd.Function):
+    """elu(x) + 1 = max(x, 0) + exp(min(x, 0)), whose slope is min(elu(x) + 1, 1)."""
+
+    @staticmethod
+    def forward(ctx: Any, vectors: Tensor) -> Tensor:
+        lifted = vectors.clamp(max=0).exp_().add_(vectors.clamp(min=0))
+        ctx.save_for_backward(lifted)
+        return lifted
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        (lifted,) = ctx.saved_tensors
+        return lifted.clamp(max=1).mul_(gradient)
 
 
 @cache
