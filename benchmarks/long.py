@@ -176,7 +176,8 @@ def draw(found: Found, out: Path) -> None:
     ):
         for way, own in found.items():
             style = "--" if WAYS[way] == "exact" else "-"
-            axes.plot(list(own), [max(one[key], 1e-3) for one in own.values()], style, marker="o", ms=3, label=way)
+            shown = {length: one[key] for length, one in own.items() if key == "seconds" or one[key] >= 1}
+            axes.plot(list(shown), list(shown.values()), style, marker="o", ms=3, label=way)
         axes.set(xscale="log", yscale="log", xlabel="tokens", ylabel=label)
         axes.set_xticks(LENGTHS, [f"{length // 1024}k" for length in LENGTHS])
         axes.minorticks_off()
