@@ -57,7 +57,7 @@ CONTENTS = {
         "docs/copying docs/bleu_table docs/serve docs/scale docs/export "
         "docs/pointing docs/sets docs/unsupervised"
     ),
-    "Understand": "docs/attention docs/tour docs/architecture docs/formulas docs/measured",
+    "Understand": "docs/attention docs/families docs/tour docs/architecture docs/formulas docs/measured",
     "Look up": "docs/settings docs/api/index",
     "Take part": "CONTRIBUTING CHANGELOG SECURITY",
 }

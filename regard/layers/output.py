@@ -24,13 +24,8 @@ _FEWEST_ROWS = 256
 _LOGITS_AT_ONCE = 2**21
 
 
-class LinearOutput(nn.Linear):
-    """The output layer over a vocabulary."""
-
-    def fix_bias(self) -> None:
-        """Make the bias a constant, zeros at first: it is kept with the weights, but not learned."""
-        del self.bias
-        self.register_buffer("bias", torch.zeros(self.out_features))
+class WritingOutput(nn.Module):
+    """What an output layer keeps of the source while tokens are written: nothing, unless it copies words."""
 
     def remember(
         self,
@@ -51,6 +46,15 @@ class LinearOutput(nn.Linear):
         """The logits of the next token for hypotheses, neighboring rows of which share a source."""
         logits: Tensor = self(hidden)
         return logits
+
+
+class LinearOutput(WritingOutput, nn.Linear):
+    """The output layer over a vocabulary."""
+
+    def fix_bias(self) -> None:
+        """Make the bias a constant, zeros at first: it is kept with the weights, but not learned."""
+        del self.bias
+        self.register_buffer("bias", torch.zeros(self.out_features))
 
     def loss(
         self,

@@ -23,7 +23,7 @@ def import_(
     out: Annotated[Path | None, typer.Option(help="The model file; by default named after the folder.")] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
-    """Write a model folder of Hugging Face as one model file: BERT, RoBERTa, DistilBERT, GPT-2, LLaMA, Qwen2.
+    """Write a Hugging Face folder as one model file: BERT, RoBERTa, DistilBERT, GPT-2, LLaMA, Qwen2, T5, Marian …
 
     A setting that Regard does not have is refused by its name. Only safetensors are read.
     """

@@ -5,6 +5,7 @@ were the usual one.
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from torch import nn
@@ -15,6 +16,7 @@ from regard.attention.multihead import MultiHead
 from regard.attention.normalizers.softmax import Softmax
 from regard.attention.position import Position
 from regard.attention.positions.learned import LearnedTable
+from regard.attention.positions.rotary import Rotary
 from regard.attention.positions.sinusoidal import Sinusoidal
 from regard.attention.projections import Projections
 from regard.attention.reading import Reading
@@ -23,6 +25,7 @@ from regard.attention.scores.scaled_dot import ScaledDot
 from regard.layers.block import Block
 from regard.layers.dropout import Dropout
 from regard.layers.embedding import Embedding
+from regard.layers.feeds.gated import GatedFeedForward
 from regard.layers.feeds.plain import FeedForward
 from regard.layers.inference.exact import stranger
 from regard.layers.inference.int8 import Int8Linear
@@ -44,26 +47,41 @@ KNOWN = frozenset(
 
 
 def packable(model: Writer) -> TypeGuard[TransformerModel | GptModel]:
-    """Whether the packed decoder supports the model."""
+    """Whether the packed decoder supports the model; a language model may also have LLaMA's parts."""
+    if isinstance(model, GptModel):
+        return unusual(model, LLAMA) is None
     return unusual(model) is None and not any(
         part.key_heads != part.heads for part in model.modules() if isinstance(part, MultiHead)
     )
 
 
-def unusual(model: Writer) -> str | None:
+@dataclass(frozen=True)
+class Usual:
+    """The types of parts that a fast path computes."""
+
+    norms: tuple[type, ...] = (nn.LayerNorm,)
+    feeds: tuple[type, ...] = (FeedForward,)
+    positions: tuple[type, ...] = (Position,)
+    """inside layers"""
+
+
+LLAMA = Usual((nn.LayerNorm, nn.RMSNorm), (FeedForward, GatedFeedForward), (Position, Rotary))
+
+
+def unusual(model: Writer, usual: Usual = Usual()) -> str | None:  # noqa: B008 a frozen value
     """Describe the first part of the model that is not the usual one of a Transformer or GPT; None if all are."""
     if not isinstance(model, TransformerModel | GptModel):
         return f"the model is of the type {type(model).__name__}"
-    strange = stranger(model, KNOWN)
+    strange = stranger(model, {*KNOWN, *usual.norms, *usual.feeds})
     if strange is not None:
         return strange
-    for name, good in _demands(model):
+    for name, good in _demands(model, usual):
         if not good:
             return f"{name} is not the usual one"
     return None
 
 
-def _demands(model: Any) -> Iterator[tuple[str, bool]]:
+def _demands(model: Any, usual: Usual) -> Iterator[tuple[str, bool]]:
     """The conditions, by name; the modules are of known types already."""
     translates = isinstance(model, TransformerModel)
     sides: list[tuple[str, type]] = [("decoder", Causal), ("encoder", type(None))]
@@ -73,36 +91,41 @@ def _demands(model: Any) -> Iterator[tuple[str, bool]]:
     for name, mask in sides[: 1 + translates]:
         stack = getattr(model, name)
         places = {block.residual.place for block in stack.blocks}
-        yield f"{name}.norm", (places, type(stack.norm)) in (({"before"}, nn.LayerNorm), ({"after"}, nn.Identity))
+        ends = [({"after"}, nn.Identity), *(({"before"}, norm) for norm in usual.norms)]
+        yield f"{name}.norm", (places, type(stack.norm)) in ends
         yield f"{name}.layers", all(type(layer) is Block for layer in stack.layers)
-        yield from _layers(name, stack.blocks, mask, reads=translates and name == "decoder")
+        yield from _layers(name, stack.blocks, mask, usual, reads=translates and name == "decoder")
 
 
-def _layers(name: str, blocks: list[Block], mask: type, reads: bool) -> Iterator[tuple[str, bool]]:
+def _layers(name: str, blocks: list[Block], mask: type, usual: Usual, reads: bool) -> Iterator[tuple[str, bool]]:
     for at, block in enumerate(blocks):
         where, own, cross = f"{name}.layers.{at}", block.self_attention, block.cross
         yield f"{where}.shortcut", block.shortcut is None
         yield f"{where}.residual", type(block.residual) is Residual and block.residual.scale == 1
-        yield f"{where}.norms", all(type(norm) is nn.LayerNorm for norm in block.norms.values())
-        yield f"{where}.feedforward", type(block.feedforward) is FeedForward
-        yield f"{where}.self_attention", _plain_heads(own) and type(own.mask) is mask and own.projections.is_joint
+        yield f"{where}.norms", all(type(norm) in usual.norms for norm in block.norms.values())
+        yield f"{where}.feedforward", type(block.feedforward) in usual.feeds
+        heads = _plain_heads(own, usual.positions)
+        yield f"{where}.self_attention", heads and type(own.mask) is mask and own.projections.is_joint
         yield f"{where}.self_attention", own.projections.split == blocks[0].self_attention.projections.split
         yield f"{where}.self_attention", own.heads == blocks[0].self_attention.heads
         yield f"{where}.cross", (cross is not None) == reads
         if cross is not None:
-            yield f"{where}.cross", _plain_heads(cross) and cross.mask is None and not cross.projections.is_joint
+            yield (
+                f"{where}.cross",
+                _plain_heads(cross, (Position,)) and cross.mask is None and not cross.projections.is_joint,
+            )
             same = (cross.heads, cross.projections.split) == (own.heads, own.projections.split)
             yield f"{where}.cross", same
 
 
-def _plain_heads(attention: Any) -> bool:
+def _plain_heads(attention: Any, positions: tuple[type, ...]) -> bool:
     if type(attention) is not MultiHead or type(attention.reading) is not Reading:
         return False
     reading, (query, key, value) = attention.reading, attention.projections.split
     return (
         type(reading.score) in (Dot, ScaledDot)
         and type(reading.normalizer) is Softmax
-        and type(reading.positions) is Position
+        and type(reading.positions) in positions
         and type(attention.memory) is Growing
         and key == value
         and query * attention.key_heads == key * attention.heads

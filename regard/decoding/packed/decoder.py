@@ -83,7 +83,7 @@ class Packed:
         self._norm = normalization(model.decoder.norm)
         self._embedding = model.target
         self._output = getattr(model.output, "in_chunks", model.output.forward)
-        self._shape = self._layers[0].heads, self._layers[0].width
+        self._shape = self._layers[0].key_heads, self._layers[0].width
 
     def start(
         self,
@@ -130,8 +130,9 @@ class Packed:
         there = past.pairs.narrow(4, 0, seen.shape[2])
         new, pairs, bias = there[..., -beams:, :].unbind(), there.flatten(0, 1).unbind(), seen[:, None]
         x = self._embed(token.clamp(max=self.model.output.out_features - 1), before.length)
+        place = torch.tensor([before.length])
         for at, layer in enumerate(self._layers):
-            x = layer.read_past(x, new[at], pairs[2 * at], pairs[2 * at + 1], bias)
+            x = layer.read_past(x, new[at], pairs[2 * at], pairs[2 * at + 1], bias, place)
             if before.padding is not None:
                 x = layer.read_source(x, *before.source[at], before.padding, beams)
             x = layer.feed(x)

@@ -8,9 +8,11 @@ from torch import Tensor, nn
 from torch.nn.functional import linear, scaled_dot_product_attention
 
 from regard.attention.multihead import MultiHead
+from regard.attention.position import Position
 from regard.base.errors import UsageError
 from regard.layers.activation import ACTIVATIONS
 from regard.layers.block import Block
+from regard.layers.feeds.gated import GatedFeedForward
 from regard.layers.output import LinearOutput
 
 
@@ -20,6 +22,7 @@ class PackedLayer:
     def __init__(self, block: Block) -> None:
         attention, feedforward = block.self_attention, block.feedforward
         self.heads, self.width = attention.heads, attention.projections.split[0] // attention.heads
+        self.key_heads, self._positions = attention.key_heads, attention.reading.positions
         self._scale = _scale(attention)
         self._project, self._merge = product(attention.projections.joint), product(attention.output)
         if block.cross is not None:
@@ -27,6 +30,7 @@ class PackedLayer:
             self._merge_read, self._source_scale = product(block.cross.output), _scale(block.cross)
         self._inner, self._outer = product(feedforward.inner), product(feedforward.outer)
         self._activate = ACTIVATIONS[feedforward.activation]
+        self._gated = type(feedforward) is GatedFeedForward
         self._norms = {name: normalization(norm) for name, norm in block.norms.items()}
         self._before = block.residual.place == "before"
 
@@ -40,11 +44,43 @@ class PackedLayer:
         query, key, value = self._project_both(x, bias.shape[3]).unbind()
         return self._leave("self_attention", self._merge(attend_packed(query, key, value, bias, self._scale)).add_(x))
 
-    def read_past(self, x: Tensor, new: Tensor, key: Tensor, value: Tensor, bias: Tensor) -> Tensor:
-        """Self-attention of a decoder: write the new keys and values into the KV cache, then read from it."""
-        made = self._project_both(x, bias.shape[2])
-        new.copy_(made[1:])
-        return self._leave("self_attention", self._merge(attend_packed(made[0], key, value, bias, self._scale)).add_(x))
+    def read_past(self, x: Tensor, new: Tensor, key: Tensor, value: Tensor, bias: Tensor, at: Tensor) -> Tensor:
+        """Self-attention of a decoder: write the new keys and values into the KV cache, then read from it.
+
+        `at` is the position of the new ones.
+        """
+        beams = bias.shape[2]
+        if self.key_heads == self.heads:
+            query, *pair = self._project_both(x, beams).unbind()
+        else:
+            query, *pair = self._project_grouped(x, beams)
+        if type(self._positions) is not Position:
+            query, pair[0] = self._positions.place(query, at, "query"), self._positions.place(pair[0], at, "key")
+        for place, made in zip(new.unbind(), pair, strict=True):
+            place.copy_(made)
+        if self.key_heads != self.heads:
+            read = self._attend_grouped(query, key, value, bias)
+        else:
+            read = attend_packed(query, key, value, bias, self._scale)
+        return self._leave("self_attention", self._merge(read).add_(x))
+
+    def _project_grouped(self, x: Tensor, beams: int) -> list[Tensor]:
+        """The same as `_project_both` where several query heads share a key head."""
+        made = self._project(self._enter("self_attention", x))
+        sizes = [count * self.width for count in (self.heads, self.key_heads, self.key_heads)]
+        return [
+            part.view(-1, beams, part.shape[1] // self.width, self.width).transpose(1, 2)
+            for part in made.split(sizes, 1)
+        ]
+
+    def _attend_grouped(self, query: Tensor, key: Tensor, value: Tensor, bias: Tensor) -> Tensor:
+        """Query heads that share a key head are rows of one product."""
+        sentences, heads, beams, width = query.shape
+        shared = heads // self.key_heads
+        rows = query.reshape(sentences, self.key_heads, shared * beams, width)
+        seen = bias.repeat(1, 1, shared, 1)
+        read = scaled_dot_product_attention(rows, key, value, seen, scale=self._scale)
+        return read.reshape(sentences, heads, beams, width).transpose(1, 2).reshape(sentences * beams, -1)
 
     def read_source(self, x: Tensor, key: Tensor, value: Tensor, bias: Tensor, beams: int) -> Tensor:
         """Cross-attention to the source, which the hypotheses of a sentence share."""
@@ -54,7 +90,12 @@ class PackedLayer:
 
     def feed(self, x: Tensor) -> Tensor:
         """The feed-forward branch."""
-        made = self._outer(self._activate(self._inner(self._enter("feedforward", x))))
+        inner = self._inner(self._enter("feedforward", x))
+        if self._gated:
+            gate, hidden = inner.chunk(2, dim=-1)
+            made = self._outer(self._activate(gate).mul_(hidden))
+        else:
+            made = self._outer(self._activate(inner))
         return self._leave("feedforward", made.add_(x))
 
     def _project_both(self, x: Tensor, beams: int) -> Float[Tensor, "3 sentences heads beams width"]:
@@ -87,8 +128,11 @@ def normalization(norm: nn.Module) -> Callable[[Tensor], Tensor]:
     """Layer normalization as a function; the identity where there is none."""
     if type(norm) is nn.Identity:
         return lambda x: x
+    if type(norm) is nn.RMSNorm:
+        size, factor, epsilon = norm.normalized_shape, norm.weight, norm.eps
+        return lambda x: torch.rms_norm(x, size, factor, epsilon)
     if type(norm) is not nn.LayerNorm:
-        raise UsageError(f"packed: a LayerNorm can be computed, but this is a {type(norm).__name__}")
+        raise UsageError(f"packed: a LayerNorm or RMSNorm can be computed, but this is a {type(norm).__name__}")
     shape, weight, bias, eps = norm.normalized_shape, norm.weight, norm.bias, norm.eps
     return lambda x: torch.layer_norm(x, shape, weight, bias, eps)
 

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from regard.base import processor
 from regard.base.errors import UsageError
 from regard.layers.inference.filled import filled, trimmed
+from regard.layers.output import WritingOutput
 
 _LARGEST = 127
 _LARGEST_WEIGHT = 63
@@ -20,7 +21,7 @@ _MIDDLE = 128
 """the zero point of the inputs, which the kernel takes as unsigned bytes"""
 
 
-class Int8Linear(nn.Linear):
+class Int8Linear(WritingOutput, nn.Linear):
     """A quantized linear layer. It keeps its float weights, since tied layers may share them."""
 
     def __init__(self, linear: nn.Linear) -> None:

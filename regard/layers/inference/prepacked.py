@@ -10,9 +10,10 @@ import torch
 from torch import Tensor, nn
 
 from regard.layers.inference.filled import filled, trimmed
+from regard.layers.output import WritingOutput
 
 
-class Prepacked(nn.Linear):
+class Prepacked(WritingOutput, nn.Linear):
     """A linear layer for inference, with constant weights. It keeps them, since tied layers may share them."""
 
     def __init__(self, linear: nn.Linear) -> None:

@@ -37,6 +37,11 @@ def gpt(**changes: Any) -> Writer:
     return Gpt(layers=2, **SMALL, **changes).build({"text": VOCABULARY}).eval()
 
 
+LLAMA: dict[str, Any] = {
+    "positions": "rotary", "norm": "rms", "feed": {"name": "gated", "activation": "silu"}, "linear_bias": "none",
+}  # fmt: skip
+
+
 def start(model: Any, source: torch.Tensor) -> Any:
     return model.start(source, LENGTHS, len(LENGTHS))
 
@@ -48,6 +53,9 @@ PACKABLE = {
     "no positions, plain dot": lambda: transformer(positions=None, score="dot"),
     "scaled": lambda: transformer(score="scaled_dot(0.2)"),
     "language model": gpt,
+    "llama": lambda: gpt(**LLAMA),
+    "llama, shared keys": lambda: gpt(**LLAMA, key_heads=1),
+    "shared keys, learned positions": lambda: gpt(key_heads=1),
 }
 
 

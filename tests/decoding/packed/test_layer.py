@@ -43,5 +43,5 @@ def test_products_and_norms_are_those_of_their_modules() -> None:
 
 
 def test_another_norm_is_not_taken_for_one() -> None:
-    with pytest.raises(UsageError, match="packed: a LayerNorm can be computed, but this is a RMSNorm"):
-        normalization(nn.RMSNorm(4))
+    with pytest.raises(UsageError, match="packed: a LayerNorm or RMSNorm can be computed, but this is a GroupNorm"):
+        normalization(nn.GroupNorm(1, 4))

@@ -7,6 +7,8 @@ from torch import nn
 from regard.base.errors import UsageError
 from regard.layers.inference import precision
 from regard.layers.inference.precision import PRECISIONS, in_precision
+from regard.models.seq2seq import Seq2seq
+from regard.models.t5 import T5
 from regard.models.transformer import Transformer
 
 
@@ -40,3 +42,13 @@ def test_small_maps_stay_as_they_are() -> None:
 def test_other_precisions_are_unknown() -> None:
     with pytest.raises(UsageError, match=r"precision: unknown .int4.*float32, int8"):
         in_precision(nn.Linear(4, 4), "int4")
+
+
+@pytest.mark.parametrize("design", [Transformer, T5, Seq2seq])
+def test_models_with_a_replaced_output_give_all_logits(design: type, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(precision, "LEAST", 16 * 40)
+    model = design(encoder_layers=1, width=16).build({"source": 60, "target": 60}).eval()
+    given = (torch.tensor([[5, 6, 3]]), torch.tensor([3]), torch.tensor([[2, 7]]))
+    with torch.inference_mode():
+        expected = model(*given)
+        assert torch.allclose(in_precision(model, "float32")(*given), expected, atol=1e-5)
