@@ -58,7 +58,7 @@ CONTENTS = {
         "docs/pointing docs/sets docs/unsupervised"
     ),
     "Understand": "docs/attention docs/families docs/tour docs/architecture docs/formulas docs/measured",
-    "Look up": "docs/settings docs/api/index",
+    "Look up": "docs/images docs/settings docs/api/index",
     "Take part": "CONTRIBUTING CHANGELOG SECURITY",
 }
 

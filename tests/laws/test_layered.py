@@ -21,6 +21,7 @@ from regard.base.catalog import Catalog
 from regard.base.errors import ConfigError
 from regard.layers.mixers.self_attention import SelfAttention
 from regard.models.layered import Layered, after_causality
+from regard.models.mae import Mae
 from regard.models.model import MODELS, Design, Encoder
 from regard.models.pictured import PictureModel
 from regard.models.writer import Writer
@@ -30,7 +31,12 @@ from .alternatives import alternatives
 from .designs import complete, small
 from .examples import settings_of
 
-LAYERED = [name for name in MODELS.names if complete(name) and issubclass(MODELS.get(name), Layered)]
+LAYERED = [
+    name
+    for name in MODELS.names
+    if complete(name) and issubclass(MODELS.get(name), Layered) and not issubclass(MODELS.get(name), Mae)
+]
+"""a masked autoencoder has the layers of a ViT"""
 SEEING = [name for name in LAYERED if "channels" in MODELS.get(name).needs]  # type: ignore[attr-defined]
 """those that read pictures"""
 BESIDE: tuple[dict[str, Any], ...] = (
@@ -99,7 +105,8 @@ def designed(name: str, **chosen: Any) -> tuple[Design, Writer] | None:
 def accepted(name: str, setting: str, number: int) -> tuple[Design, Writer] | None:
     """The model with a part, and with others beside it where it needs them."""
     value = SETTINGS[name][setting][number]
-    tried = (designed(name, **(beside | {setting: value})) for beside in BESIDE)
+    known = [beside for beside in BESIDE if all(hasattr(MODELS.get(name), other) for other in beside)]
+    tried = (designed(name, **(beside | {setting: value})) for beside in known)
     return next((found for found in tried if found is not None), None)
 
 
@@ -125,7 +132,7 @@ def test_a_part_works_or_is_refused_when_it_is_built(name: str, setting: str, nu
         writers.company_changes_nothing(model)
         writers.nothing_forbidden_is_seen(model, allowed(design))
     if isinstance(model, PictureModel):
-        readers.other_pictures_change_nothing(model)
+        readers.other_pictures_change_nothing(model, sees="some")
     elif isinstance(model, Encoder) and name not in SEEING:
         readers.company_changes_nothing(model)
     learners.gradients_are_slopes(design, model)

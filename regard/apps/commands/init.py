@@ -23,6 +23,7 @@ app = typer.Typer(add_completion=False)
         "regard init corpus/                                  a folder with train.en, train.de, dev.en …",
         "regard init text.txt --dev dev.txt                   one side of text: a language model",
         "regard init train.en train.de --slurm 2x8            also an sbatch file for two machines of 8 GPUs",
+        "regard init animals/                                 pictures: a folder of PNG or JPEG files for each class",
     ),
 )
 def init(
