@@ -44,7 +44,7 @@ def nothing_forbidden_is_seen(model: Encoder) -> None:
 def other_pictures_change_nothing(model: PictureModel, sees: str = "all") -> None:
     """A picture alone, in a batch, or in another order: the same logits, and no gradient from another picture.
 
-    A model without a mask sees all of a picture; with one, it may see some of it.
+    A model without a mask sees all of a picture; with one, its class token may see some of it or nothing.
     """
     pictures = torch.randn(3, VOCABULARY, VOCABULARY, VOCABULARY).double().requires_grad_()
     together, order = model(pictures), torch.tensor([2, 0, 1])
@@ -53,7 +53,6 @@ def other_pictures_change_nothing(model: PictureModel, sees: str = "all") -> Non
         close(model(pictures[row : row + 1]), together[row : row + 1])
     (gradient,) = torch.autograd.grad(together[1].sum(), pictures)
     assert not gradient[[0, 2]].any(), "another picture is seen"
-    assert gradient[1].any()
     assert sees != "all" or gradient[1].any((0, 1)).all(), "a column of the picture is not seen"
 
 
