@@ -26,7 +26,7 @@ from torch import Tensor, nn
 
 from regard.attention.masks.padding import Padding
 from regard.attention.part import positions_of
-from regard.base.errors import ConfigError, check_at_least
+from regard.base.errors import check_at_least
 from regard.layers.dropout import Dropout
 from regard.layers.embedding import Embedding
 from regard.layers.initialize import xavier
@@ -47,13 +47,13 @@ class ByteNet(Design):
     """
 
     width: int = 1600
-    """the width of the residual stream, 2d; an even number"""
+    """the width of the residual stream, 2d"""
     encoder_layers: int = 30
     """the number of residual blocks of the encoder"""
     decoder_layers: int = 30
     """the number of residual blocks of the decoder"""
     kernel: int = 3
-    """how many positions a convolution covers; an odd number"""
+    """how many positions a convolution covers"""
     largest: int = 16
     """the largest dilation; it doubles from block to block up to it, and then starts again at 1"""
     ratio: float = 1.2
@@ -73,10 +73,6 @@ class ByteNet(Design):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_at_least("byte_net", 0, ratio=self.ratio)
-        for name in ("width", "kernel"):
-            if getattr(self, name) % 2 != (name == "kernel"):
-                wanted = "odd, so that it has a middle" if name == "kernel" else "even: a block has half of it"
-                raise ConfigError(f"byte_net.{name}: must be {wanted}, but is {getattr(self, name)}")
 
     def build(self, sizes: Mapping[str, int]) -> "ByteNetModel":
         return ByteNetModel(self, *self.sizes_from(sizes))
@@ -199,8 +195,8 @@ class ByteNetModel(Transducer):
         inside = (torch.arange(longest, device=x.device) < ends[:, None])[:, :, None]
         for block in self.encoder:
             read = block.narrow(x) * inside  # type: ignore[operator]
-            beside = int(block.reach) // 2  # type: ignore[arg-type]
-            x = x + block(F.pad(read, (0, 0, beside, beside)))
+            ahead = int(block.reach) // 2  # type: ignore[arg-type]
+            x = x + block(F.pad(read, (0, 0, int(block.reach) - ahead, ahead)))  # type: ignore[arg-type]
         return x * inside
 
     def _decode(self, target: Tensor, before: UnfoldedState) -> tuple[Tensor, tuple[LastInputs, ...]]:

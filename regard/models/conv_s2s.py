@@ -60,7 +60,7 @@ class ConvS2s(Design):
     decoder_layers: int = 20
     """the number of convolutions of the decoder, each with its attention"""
     kernel: int = 3
-    """how many positions a convolution covers; an odd number"""
+    """how many positions a convolution covers"""
     positions: Annotated[Any, POSITIONS] = "learned(1024)"
     """position embeddings of both sides"""
     copy: Copying | None = None
@@ -72,11 +72,6 @@ class ConvS2s(Design):
         "tiny": {"width": 256, "encoder_layers": 4, "decoder_layers": 4, "dropout": 0.25},
         "base": {},
     }
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.kernel % 2 == 0:
-            raise ConfigError(f"conv_s2s.kernel: must be odd, so that it has a middle, but is {self.kernel}")
 
     def build(self, sizes: Mapping[str, int]) -> "ConvS2sModel":
         return ConvS2sModel(self, *self.sizes_from(sizes))
@@ -137,7 +132,8 @@ class ConvEncoder(nn.Module):
         super().__init__()
         self.enter, self.leave = NormedConvolution(embedding, design.width), NormedConvolution(design.width, embedding)
         self.layers = nn.ModuleList(GatedLayer(design) for _ in range(design.encoder_layers))
-        self.beside = design.kernel // 2
+        self.ahead = (design.kernel - 1) // 2
+        self.behind = design.kernel - 1 - self.ahead
 
     def forward(
         self, x: Float[Tensor, "batch length embedding"], keep: Bool[Tensor, "batch length"]
@@ -145,7 +141,7 @@ class ConvEncoder(nn.Module):
         """z, which decoder layers compare with, and the values, which they read; padding counts as zeros."""
         hidden = self.enter(x).masked_fill(~keep[:, :, None], 0.0)
         for layer in self.layers:
-            made = layer(F.pad(hidden, (0, 0, self.beside, self.beside)))
+            made = layer(F.pad(hidden, (0, 0, self.behind, self.ahead)))
             hidden = (HALF * (hidden + made)).masked_fill(~keep[:, :, None], 0.0)
         z = self.leave(hidden)
         return z, HALF * (z + x)

@@ -63,8 +63,6 @@ def test_every_decoder_layer_can_be_looked_into() -> None:
 
 
 def test_settings_that_cannot_be_are_refused() -> None:
-    with pytest.raises(ConfigError, match=r"conv_s2s.kernel: must be odd, so that it has a middle, but is 4"):
-        ConvS2s(kernel=4)
     with pytest.raises(ConfigError, match=r"conv_s2s.positions: rotary acts inside self-attention"):
         ConvS2s(width=4, positions="rotary").build({"source": 10, "target": 10})
 
