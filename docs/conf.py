@@ -55,7 +55,8 @@ CONTENTS = {
     "Use": (
         "docs/translate docs/classify recipes/README docs/align docs/inspect docs/markup docs/graphs docs/long "
         "docs/copying docs/bleu_table docs/serve docs/scale docs/export "
-        "docs/pointing docs/sets docs/unsupervised"
+        "docs/pointing docs/sets docs/unsupervised "
+        "docs/representation"
     ),
     "Understand": "docs/attention docs/families docs/tour docs/architecture docs/formulas docs/measured",
     "Look up": "docs/images docs/settings docs/api/index",

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from regard.base.errors import RegardError
     from regard.data.links import Link, read_gold
     from regard.decoding.generator import Generator
+    from regard.decoding.sentence_encoder import SentenceEncoder
     from regard.decoding.strategy import STRATEGIES as strategies
     from regard.decoding.translator import Translator
     from regard.inspection.explanation.explain import explain
@@ -78,6 +79,7 @@ _HOMES = {
     "Progress": "training.progress",
     "RegardError": "base.errors",
     "Residual": "layers.residual",
+    "SentenceEncoder": "decoding.sentence_encoder",
     "Sizes": "attention.part",
     "SoftDict": "attention.soft_dict",
     "Subject": "audit.subject",
@@ -122,6 +124,7 @@ __all__ = [
     "Progress",
     "RegardError",
     "Residual",
+    "SentenceEncoder",
     "Sizes",
     "SoftDict",
     "Subject",

@@ -22,6 +22,7 @@ RUN = (
     "docs/audit.md",
     "docs/export.md",
     "docs/inspect.md",
+    "docs/representation.md",
     "docs/translate.md",
 )
 DOCUMENTS = sorted({*RUN, *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))} - {"docs/settings.md"})

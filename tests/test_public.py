@@ -18,6 +18,7 @@ from regard.base.catalog import Catalog
 from regard.models.gpt import Gpt
 from regard.models.transformer import Transformer
 from tests.apps import toy
+from tests.apps.commands.test_predict import written
 from tests.data.examples import subwords
 from tests.interop.examples import SMALL, write
 
@@ -41,6 +42,7 @@ def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]
         write(tmp_path / "runs" / run / "model.safetensors", design)
     (tmp_path / "runs" / "novels").mkdir()
     write(tmp_path / "runs" / "novels" / "model.safetensors", Gpt(layers=1, width=16, heads=2))
+    written(tmp_path, "embed").rename(tmp_path / "minilm.safetensors")
     (tmp_path / "run.toml").write_text(RUN, encoding="utf-8")
     (tmp_path / "test.links").write_text("0-0 1-1\n0-0 1?1\n", encoding="utf-8")
     model = Transformer(**SMALL).build({"source": 9, "target": 9}).eval()

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -12,7 +13,9 @@ from regard.attention.record import attention_layers, record
 from regard.base.errors import UsageError
 from regard.data.graph import Graph
 from regard.data.graph_files import GraphFile, read_graph
+from regard.decoding.vectors import EncoderInputs, VectorArray, unit
 from regard.models.graph_network import GraphNetworkModel
+from regard.models.headed import Pooling
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,21 @@ class NodeClassifier:
         with torch.no_grad():
             found = [model.eval()(graph.to(_device(model))).softmax(-1).cpu() for model in self.models]
         return torch.stack(found).mean(0)
+
+    def embed(
+        self, inputs: EncoderInputs, *, pooling: Pooling | None = None, normalize: bool | None = None
+    ) -> VectorArray:
+        """The hidden features of each node of each graph, in order; nodes need no pooling."""
+        if pooling is not None:
+            raise UsageError("embed: each node has a vector of its own, so there is nothing to pool")
+        rows = []
+        for path in inputs:
+            graph = self.number(self.read(path), path=Path(path))
+            with torch.no_grad():
+                model = self.models[0].eval()
+                rows.append(model.hidden(graph.to(_device(model))).cpu().numpy())
+        vectors: VectorArray = np.concatenate(rows)
+        return unit(vectors) if normalize else vectors
 
     def neighborhood(self, path: str | Path, node: str, layer: str | None = None) -> Neighborhood:
         """What a node attends to in an attention layer, by default the last."""

@@ -21,6 +21,13 @@ from regard.interop.family import FAMILIES, NEVER, Family, FolderTokenizers, Ord
 from regard.interop.marian_tokenizer import file_content
 from regard.interop.model_folder import read_config, read_json, read_weights, write_folder
 from regard.interop.picture_folder import read_picture_folder, write_picture_folder
+from regard.interop.sentence_folder import (
+    SentenceSettings,
+    is_sentence_folder,
+    read_sentence_settings,
+    without_heads,
+    write_sentence_settings,
+)
 from regard.layers.feeds.gated import Gated
 from regard.models.model import MODELS, Design
 from regard.runs.artifact import Artifact, save_artifact
@@ -59,7 +66,7 @@ def read_folder(folder: Path) -> Artifact:
     """The model of a folder."""
     config, where = read_config(folder), str(folder / "config.json")
     family = _family(config, where)
-    _, task = family.task_of(config, where)
+    task = "embed" if is_sentence_folder(folder) else family.task_of(config, where)[1]
     if family.reads == "pictures":
         return read_picture_folder(folder, config, family)
     family.model(config, where)  # refuses settings before weights are read, which takes longer
@@ -68,12 +75,19 @@ def read_folder(folder: Path) -> Artifact:
     table = family.model(config, where)
     found = _with_all_rows(family, config, folder)
     subwords, orders = found.subwords, found.orders
+    sentences = None
+    if task == "embed":
+        if "embed" not in family.tasks.values():
+            raise RegardError(f"{folder / 'modules.json'}: sentence encoders of {family.type()} are not read")
+        sentences = read_sentence_settings(folder, subwords["text"])
+        table["pooling"] = sentences.pooling
     design: Design = MODELS.make(table, f"{where}: model")
     if hasattr(design, "output_bias") and any(_partial(order) for order in orders.values()):
         design = replace(design, output_bias="fixed")  # type: ignore[type-var]
     sizes = {side: len(order) for side, order in orders.items()}
-    extras = _extras(config, task, family, design, folder)
+    extras = _extras(config, task, family, design, folder, sentences)
     sizes |= {name: len(extras[name]) for name in ("classes", "tags") if name in extras}
+    sizes |= {"vector": 1} if task == "embed" else {}
     resolved = {"name": family.design, **to_dict(design)}
     weights = _weights(family, resolved, task, config, str(folder), tensors, orders, design, sizes)
     said = "generation_config.json"
@@ -91,9 +105,14 @@ def read_folder(folder: Path) -> Artifact:
     )
 
 
-def export_huggingface(model: str | Path, out: str | Path, *, force: bool = False) -> None:
-    """Write a model as a folder that `transformers` loads."""
+def export_huggingface(model: str | Path, out: str | Path, *, force: bool = False, task: str | None = None) -> None:
+    """Write a model as a folder that `transformers` loads; a sentence encoder's is also one of sentence-transformers.
+
+    A model for another `task` than the one given is refused.
+    """
     artifact = open_artifact(model)
+    if task not in (None, artifact.task):
+        raise UsageError(f"{model}: its task is {artifact.task}, but a model of the task {task} is needed here")
     told = artifact.extras.get("huggingface") or {}
     name = artifact.design().where
     if not told and name not in _OURS:
@@ -105,16 +124,22 @@ def export_huggingface(model: str | Path, out: str | Path, *, force: bool = Fals
     design, ours = family.written_from(_spelled_out(artifact.design()), artifact.weights)
     resolved = {"name": name, **to_dict(design)}
     config = _config(family, resolved, artifact, told)
-    _check_same(family, design, config, str(model))
+    _check_same(family, design, config, artifact.task, str(model))
     kept = told.get("order") or {side: list(range(artifact.sizes[side])) for side in family.sides}
     orders = kept if isinstance(kept, dict) else dict.fromkeys(family.sides, kept)
     weights = family.further(config)
     for entry in family.entries(resolved, artifact.task, config):
         weights |= entry.write(ours[entry.ours], orders)
+    if artifact.task == "embed":  # a model without a head, whose tensors have no prefix
+        weights = {key.removeprefix(family.prefix): tensor for key, tensor in weights.items()}
     with making(out, force=force) as folder:
         texts = told.get("files") or tokenizer_files(artifact)
         files = {name: file_content(text, f"{model}: {name}") for name, text in texts.items()}
         write_folder(folder, config, weights, files)
+        if artifact.task == "embed":
+            longest = (artifact.extras.get("frame") or {}).get("longest")
+            settings = SentenceSettings(resolved["pooling"], bool(artifact.extras.get("normalize")), longest)
+            write_sentence_settings(folder, settings, resolved["width"])
         (folder / MANIFEST).write_text(json.dumps({"kind": "regard export", "format": "huggingface"}), encoding="utf-8")
 
 
@@ -167,8 +192,18 @@ def _partial(order: Order) -> bool:
     return len(standing_for(order)) < len(order)
 
 
-def _extras(config: Mapping[str, Any], task: str, family: Family, design: Design, folder: Path) -> dict[str, Any]:
+def _extras(
+    config: Mapping[str, Any],
+    task: str,
+    family: Family,
+    design: Design,
+    folder: Path,
+    sentences: SentenceSettings | None,
+) -> dict[str, Any]:
     """What the task keeps beside the weights; a text that is read whole begins with what is to be done with it."""
+    if sentences is not None:
+        frame = {"longest": sentences.longest, "separators": family.separators}
+        return {"normalize": sentences.normalize, "frame": frame}
     if task not in ("classify", "tag"):
         return {"split": "line"} if family.sides[-1] == "target" else {}
     names = config.get("id2label") or {str(at): f"LABEL_{at}" for at in range(int(config.get("num_labels", 2)))}
@@ -197,6 +232,8 @@ def _weights(
 ) -> dict[str, torch.Tensor]:
     """Our tensors, each of the shape that the model needs."""
     entries = list(family.entries(resolved, task, config))
+    if task == "embed":
+        tensors = without_heads(tensors)
     tensors = family.named(tensors, {name for entry in entries for name in entry.theirs}, where)
     with torch.device("meta"):
         model = design.build(sizes)
@@ -231,7 +268,7 @@ def _config(family: Family, resolved: Mapping[str, Any], artifact: Artifact, tol
     own = family.config(resolved)
     own = {key: value for key, value in own.items() if not (told and key.startswith(("max_position", "n_positions")))}
     made = {**known, **plain, **own}
-    if not told:
+    if not set(made.get("architectures") or ()) & set(architectures):
         made["architectures"] = architectures[:1]
     labels = artifact.extras.get("classes") or artifact.extras.get("tags")
     if labels is not None:
@@ -243,7 +280,7 @@ def _config(family: Family, resolved: Mapping[str, Any], artifact: Artifact, tol
     return made
 
 
-def _check_same(family: Family, design: Design, config: Mapping[str, Any], where: str) -> None:
+def _check_same(family: Family, design: Design, config: Mapping[str, Any], task: str, where: str) -> None:
     """Refuse by its name a setting that is not expressed there: read back, the settings must be the same."""
     again = MODELS.make(family.model(config, where), where)
     for field in fields(again):
@@ -254,6 +291,8 @@ def _check_same(family: Family, design: Design, config: Mapping[str, Any], where
             continue
         if field.name == "activation" and getattr(getattr(design, "feed", None), "activation", None) is not None:
             continue  # the feed has its own
+        if field.name == "pooling" and task != "classify":
+            continue  # said beside the model, or not used
         raise UsageError(
             f"{where}: model.{field.name} is {now!r}, which '{family.type()}' of transformers cannot express"
         )

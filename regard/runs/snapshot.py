@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from regard.base.errors import RegardError
+from regard.layers.low_rank import merged
 from regard.runs.artifact import Artifact, load_artifact, split_ties
 from regard.runs.checkpoint import is_checkpoint, read_checkpoint
 from regard.runs.folder import RunFolder, model_file
@@ -31,7 +32,7 @@ def open_artifact(path: str | Path) -> Artifact:
             "give a snapshot inside its run folder"
         )
     whole = load_artifact(run.model)
-    weights = read_checkpoint(file).part("model")
+    weights = merged(read_checkpoint(file).part("model"))
     once, tied = split_ties(whole.weights)
     if once.keys() != weights.keys() or any(once[name].shape != weights[name].shape for name in once):
         raise RegardError(f"{file}: its weights are not those of the model in {run.model}")

@@ -1,5 +1,6 @@
 """A run from its settings to its model: prepare the data, train, and let the task finish."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from regard.base.room import available_memory
 from regard.runs.artifact import Artifact
 from regard.runs.folder import RunFolder
 from regard.runs.forgery import bounded
+from regard.tasks.beginning import Beginning
 from regard.tasks.ranked import prepared_in_turn, run_folder_of
 from regard.tasks.run import Run
 from regard.tasks.task import Prepared
@@ -36,14 +38,28 @@ class Started:
 
     run: Run
     prepared: Prepared
+    base: Beginning | None = None
+    """the model that training begins with"""
 
     def model(self) -> Any:
-        """The model with newly initialized weights, the same for the same seed."""
+        """The model with newly initialized weights, the same for the same seed, or with those of its base."""
+        return self.tuned()[0]
+
+    def tuned(self) -> tuple[Any, Mapping[Any, float]]:
+        """The model, and the share of the learning rate of each weight that learns more slowly than the others."""
         self._check_room()
         torch.manual_seed(self.run.training.seed)
         model = self.run.model.build(self.prepared.sizes)
         self.run.task.check_offer(model)
-        return model
+        if self.base is None:
+            return model, {}
+        task, tuning = self.run.task, self.run.training.tuning
+        extras = task.extras(self.run.model, model, self.prepared)
+        new = self.base.enter(model, self.run.model, task.task_name(), self.prepared, extras)
+        if tuning is None:
+            return model, {}
+        tuning.prepare(model, new)
+        return model, tuning.rates(model, new)
 
     def _check_room(self) -> None:
         """Raise an error if the weights, their gradients and the optimizer's two moments need more memory than is free.
@@ -70,11 +86,21 @@ class Started:
             task=self.run.task.task_name(),
             sizes=self.prepared.sizes,
             tokenizers=self.prepared.tokenizers,
-            extras=self.run.task.extras(self.run.model, model, self.prepared),
+            extras={
+                **self.run.task.extras(self.run.model, model, self.prepared),
+                **({} if self.base is None else self.base.kept()),
+            },
         )
 
-    def trainer(self, model: Any, folder: RunFolder, progress: Progress, ranks: Ranks = ALONE) -> Trainer:
-        """The trainer of the model."""
+    def trainer(
+        self,
+        model: Any,
+        folder: RunFolder,
+        progress: Progress,
+        ranks: Ranks = ALONE,
+        rates: Mapping[Any, float] | None = None,
+    ) -> Trainer:
+        """The trainer of the model; `rates` are those of `tuned`."""
         task, prepared = self.run.task, self.prepared
         return Trainer(
             model,
@@ -88,7 +114,13 @@ class Started:
             progress=progress,
             artifact=self.artifact(model),
             ranks=ranks,
+            rates=rates,
         )
+
+
+def base_of(run: Run, data: Path, folder: Path | None = None) -> Beginning | None:
+    """The model that a run's training begins with, if it is fine-tuning; relative names start at `data`."""
+    return None if run.training.base is None else Beginning.of(data / run.training.base, folder)
 
 
 def train_run(run: Run, path: Path, data: Path, progress: Progress, device: str = "cpu") -> Outcome:
@@ -100,16 +132,20 @@ def train_run(run: Run, path: Path, data: Path, progress: Progress, device: str 
         place, heard = own_device(device), progress if ranks.first else Silent()
         with run_folder_of(run, path, _FREE | _dropped(run), ranks) as (folder, leader):
             try:
-                started = Started(run, prepared_in_turn(run, path, data, heard, ranks, leader))
-                model = started.model().to(place)
-                trainer = started.trainer(model, folder, heard, ranks)
+                prepared = prepared_in_turn(run, path, data, heard, ranks, leader)
+                started = Started(run, prepared, base_of(run, data, path if ranks.rank == leader else None))
+                model, rates = started.tuned()
+                model = model.to(place)
+                trainer = started.trainer(model, folder, heard, ranks, rates)
             except RegardError:
                 if ranks.rank == leader:
                     _forget(folder)
                 raise
             weights = sum(weight.numel() for weight in model.parameters())
+            learning = sum(weight.numel() for weight in model.parameters() if weight.requires_grad)
+            part = f", {learning:,} of them learn" if learning < weights else ""
             several = f" on {ranks.size} ranks" if ranks.size > 1 else ""
-            heard.say(f"{started.prepared.summary}, {weights:,} weights{several}")
+            heard.say(f"{started.prepared.summary}, {weights:,} weights{part}{several}")
             length = run.task.longest()
             for note in (*started.prepared.notes, *([] if length is None else run.model.remarks(length))):
                 heard.note(note)
@@ -134,5 +170,6 @@ def _forget(folder: RunFolder) -> None:
             "text.sha256",
             "dev.sha256",
             "links.sha256",
+            "base.sha256",
         ):
             (folder.path / name).unlink(missing_ok=True)

@@ -34,6 +34,7 @@ TASKS = Catalog(
     "regard.tasks",
     besides=(
         "advice",
+        "beginning",
         "class_outputs",
         "image_advice",
         "node_advice",
@@ -47,6 +48,7 @@ TASKS = Catalog(
         "text_files",
         "text_kinds",
         "texts",
+        "tuning_advice",
     ),
 )
 

@@ -29,6 +29,7 @@ from regard.data.subwords.tokenizer import SubwordPair, Subwords
 from regard.layers.feeds.experts import balance_losses
 from regard.models.model import Model
 from regard.runs.artifact import Artifact
+from regard.runs.snapshot import open_artifact
 from regard.tasks.task import Prepared
 from regard.training.loss import CrossEntropy, Loss
 
@@ -171,7 +172,8 @@ class SubwordChoice(SubwordSettings):
     """The settings of the tokenizer: subwords learned from the training text, or loaded."""
 
     load: tuple[Path, ...] | None = None
-    """vocabularies to use instead of learning them: one for both sides, or source and target"""
+    """vocabularies to use instead of learning them: one for both sides, or source and target; tokenizer.json,
+    SentencePiece, or the model file of a text model"""
     dropout: float | None = None
     """BPE-dropout: the probability that a merge is skipped, drawn anew in every epoch; for bpe"""
     alpha: float | None = None
@@ -183,9 +185,7 @@ class SubwordChoice(SubwordSettings):
             return Subwords.from_json(read_text(kept))
         if self.load is not None and len(self.load) != 1:
             raise ConfigError(f"subwords.load: one file fits texts of one side, not {len(self.load)}")
-        subwords = (
-            learn_subwords(texts[: self.lines], self) if self.load is None else load_subwords(data / self.load[0])
-        )
+        subwords = learn_subwords(texts[: self.lines], self) if self.load is None else _loaded(data / self.load[0])
         write_text(kept, subwords.to_json())
         return subwords
 
@@ -215,7 +215,7 @@ class SubwordChoice(SubwordSettings):
     def _make(self, corpus: Corpus, data: Path) -> Vocabularies:
         both = corpus.sides == 2
         if self.load is not None:
-            loaded = [load_subwords(data / file) for file in self.load]
+            loaded = [_loaded(data / file) for file in self.load]
             if not 1 <= len(loaded) <= corpus.sides:
                 raise ConfigError(f"subwords.load: at most {corpus.sides} files fit this corpus, not {len(loaded)}")
             return SubwordPair(loaded[0], loaded[-1]) if both else loaded[0]
@@ -237,6 +237,16 @@ def weighted_parts(store: Store, data: DataSettings) -> list[WeightedPart]:
     starts = [0, *store.counts.starts]
     stops = [*store.counts.starts, len(store)]
     return [WeightedPart(*span) for span in zip(starts, stops, weights, strict=True)]
+
+
+def _loaded(path: Path) -> Subwords:
+    """The subwords of a file, which may be those of a model of one side of text."""
+    if path.suffix != ".safetensors" and not path.is_dir():
+        return load_subwords(path)
+    artifact = open_artifact(path)
+    if "text" not in artifact.tokenizers:
+        raise ConfigError(f"subwords.load: {path} is no model of one side of text")
+    return Subwords.from_json(artifact.tokenizers["text"])
 
 
 def token_loss(

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 
 from regard.base.errors import RegardError
 from regard.base.ranks import ALONE, Ranks, agreed_tensors
+from regard.layers.low_rank import merged
 from regard.runs.artifact import Artifact, save_artifact, split_ties
 from regard.runs.checkpoint import Checkpoint
 from regard.runs.folder import RunFolder
@@ -170,7 +171,7 @@ class Keeper:
     def _export(self, weights: dict[str, Tensor]) -> None:
         if self.artifact is not None and self.ranks.first:
             tied = {name: weights[first] for name, first in self._ties().items() if first in weights}
-            save_artifact(self.folder.model, self.artifact.with_weights(weights | tied))
+            save_artifact(self.folder.model, self.artifact.with_weights(merged(weights | tied)))
 
     def _weights(self) -> dict[str, Tensor]:
         """The model's weights; tied weights appear once."""

@@ -50,10 +50,10 @@ def learned(model: nn.Module) -> list[nn.Parameter]:
 
 
 def set_rate(optimizers: Optimizers, rate: float) -> None:
-    """Set the learning rate."""
+    """Set the learning rate; a group that has a share of it gets that."""
     for optimizer in optimizers:
         for group in optimizer.param_groups:
-            group["lr"] = rate
+            group["lr"] = rate * group.get("share", 1.0)
 
 
 def take_step(optimizers: Optimizers) -> None:

@@ -2,11 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, Literal, get_args
 
 from regard.base.errors import ConfigError, check_at_least, check_at_most, check_one_of
 from regard.training.optimizer import OPTIMIZERS
 from regard.training.schedule import SCHEDULES
+from regard.training.tuning import TUNINGS
 
 Precision = Literal["auto", "float32", "bfloat16"]
 Chosen = Literal["best", "last"]
@@ -29,6 +31,13 @@ class TrainingSettings:
     """the most passes over the training data"""
     patience: int | None = None
     """early stopping: end after this many validations in a row without a better score"""
+
+    base: Path | None = None
+    """fine-tuning: a model file or run folder whose weights training begins with; what it lacks, such as a head for
+    other classes, is new"""
+    tuning: Annotated[Any, TUNINGS] = None
+    """fine-tuning: which weights learn: all, with layer-wise learning-rate decay; frozen: a head alone; adapters:
+    low-rank adapters (LoRA) and the head; none: all, at one rate"""
 
     optimizer: Annotated[Any, OPTIMIZERS] = "adam"
     """how gradients change the weights; the learning rate is one of its settings"""
@@ -70,6 +79,9 @@ class TrainingSettings:
             if chosen is None:
                 raise ConfigError(f"{part}: must be one of {', '.join(members.names)}, but is none")
             object.__setattr__(self, part, chosen)
+        object.__setattr__(self, "tuning", TUNINGS.make(self.tuning, "tuning"))
+        if self.tuning is not None and self.base is None:
+            raise ConfigError("training.tuning: goes with training.base, the model that it begins with")
         check_at_least("training", 0, seed=self.seed)
         check_at_most("training", 2**63 - 1, seed=self.seed)
         check_at_most("training", _MOST_LANES, lanes=self.lanes or 1)

@@ -7,7 +7,7 @@ was lost, on the same device with the same number of threads, in one process or 
 
 import math
 import time
-from collections.abc import Callable, Collection, Generator, Iterator
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
@@ -35,6 +35,7 @@ from regard.training.shard_keeper import ShardKeeper
 from regard.training.sharded_tensor import whole_tensor
 from regard.training.shards import Shards
 from regard.training.state import TrainingState, seed_of, set_weights
+from regard.training.tuning import scale_rates
 from regard.training.validation import Validate, means, validate_quietly
 
 
@@ -61,6 +62,7 @@ class Trainer:
     gives the metrics of a model, of which `settings.metric` decides; those named in `lower` are better when lower. With
     an `artifact` (without weights), the folder's model file is written after every new best validation, and at the end.
     `ranks` train together, each with a trainer of the same arguments; rank 0 writes.
+    `rates` are shares of the learning rate, for weights that learn more slowly than others.
     """
 
     def __init__(
@@ -76,6 +78,7 @@ class Trainer:
         lower: Collection[str] = ("loss", "perplexity"),
         progress: Progress | None = None,
         artifact: Artifact | None = None,
+        rates: Mapping[nn.Parameter, float] | None = None,
         clock: Callable[[], float] = time.monotonic,
         ranks: Ranks = ALONE,
     ) -> None:
@@ -91,6 +94,7 @@ class Trainer:
         shared = settings.distribution == "shards" and ranks.size > 1
         self._shards = Shards(model, settings.lanes, ranks, self._is_short()) if shared else None
         self.optimizers: Optimizers = settings.optimizer.build(model)
+        scale_rates(self.optimizers, rates or {})
         rest = (self.optimizers, folder, settings, artifact, self.progress.note, ranks)
         self._keeper = Keeper(model, *rest) if self._shards is None else ShardKeeper(self._shards, *rest)
         self._pace = Pace(clock)

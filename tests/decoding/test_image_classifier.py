@@ -55,3 +55,21 @@ def test_labels_are_numbered() -> None:
         label_numbers(["c"], ["a", "b"], "x")
     with pytest.raises(RegardError, match="x: its pictures have no classes"):
         label_numbers([], ["a"], "x")
+
+
+def test_vectors_of_pictures_by_name_and_as_an_array(classifier: ImageClassifier, tmp_path: Path) -> None:
+    pixels = np.random.default_rng(1).integers(0, 256, (3, 8, 8), dtype=np.uint8)
+    names = [tmp_path / f"{at}.png" for at in range(3)]
+    for name, one in zip(names, pixels, strict=True):
+        Image.fromarray(one).save(name)
+    by_name, as_array = classifier.embed(names), classifier.embed(pixels[:, None])
+    np.testing.assert_allclose(by_name, as_array, atol=1e-6)
+    normalized = (torch.from_numpy(pixels)[:, None] / 255 - 0.5) / 0.25
+    with torch.no_grad():
+        features, _ = classifier.model.eval().encode(normalized)
+    np.testing.assert_allclose(classifier.embed(names, pooling="mean"), features.mean(1).numpy(), atol=1e-5)
+    np.savez(tmp_path / "a.npz", pictures=pixels, labels=np.array(["x", "y", "x"]))
+    found = classifier.examples(tmp_path / "a.npz")
+    assert found.labels == ("x", "y", "x") and not found.are_texts
+    with pytest.raises(UsageError, match="holds 3 pictures; give the name of one picture a line"):
+        classifier.embed([tmp_path / "a.npz"])

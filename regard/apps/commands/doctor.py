@@ -44,12 +44,12 @@ def doctor(
     """Check the data, train for a few seconds, and predict time and memory."""
     use_threads(threads)
     from regard.tasks.run import read_run
-    from regard.tasks.start import Started
+    from regard.tasks.start import Started, base_of
 
     settings = read_run(run, changes)
     home = run.parent if data is None else data
     with tempfile.TemporaryDirectory(prefix="regard-doctor-") as folder:
-        started = Started(settings, settings.task.prepare(Path(folder), home))
+        started = Started(settings, settings.task.prepare(Path(folder), home), base_of(settings, home))
         typer.echo("Data")
         checkup = settings.task.check(started.prepared, home, test)
         for fact in checkup.facts:

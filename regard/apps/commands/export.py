@@ -10,7 +10,7 @@ from regard.apps.options import examples
 
 app = typer.Typer(add_completion=False)
 
-PROGRAMS = ("ctranslate2", "onnx", "huggingface")
+PROGRAMS = ("ctranslate2", "onnx", "huggingface", "sentence-transformers")
 
 
 @app.command(
@@ -19,12 +19,13 @@ PROGRAMS = ("ctranslate2", "onnx", "huggingface")
         "regard export runs/en-de --to ctranslate2 --quantize int8 --out en-de.ct2",
         "regard export en-de.safetensors --to onnx --out en-de-onnx",
         "regard export runs/reviews --to huggingface --out reviews-hf",
+        "regard export minilm.safetensors --to sentence-transformers --out minilm",
         "regard translate --engine ctranslate2 en-de.ct2 < input.en",
     )
 )
 def export(
     model: Annotated[Path, typer.Argument(help="A model file or run folder.")],
-    to: Annotated[str, typer.Option(help="The format: ctranslate2, onnx or huggingface.")],
+    to: Annotated[str, typer.Option(help=f"The format: {', '.join(PROGRAMS[:-1])} or {PROGRAMS[-1]}.")],
     out: Annotated[Path, typer.Option(help="The folder to write.")],
     quantize: Annotated[
         str | None, typer.Option(help="Quantization of the weights: float32, int8, int16, float16 …")
@@ -37,10 +38,10 @@ def export(
     check_one_of("export", PROGRAMS, to=to)
     if to != "ctranslate2" and quantize is not None:
         raise UsageError("--quantize: goes with --to ctranslate2 alone")
-    if to == "huggingface":
+    if to in ("huggingface", "sentence-transformers"):
         from regard.interop.huggingface import export_huggingface
 
-        export_huggingface(model, out, force=force)
+        export_huggingface(model, out, force=force, task="embed" if to == "sentence-transformers" else None)
     elif to == "onnx":
         from regard.interop.onnx_export import export_onnx
 

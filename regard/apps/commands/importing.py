@@ -14,6 +14,7 @@ app = typer.Typer(add_completion=False)
     name="import",
     epilog=examples(
         "regard import bert-base-uncased --out bert.safetensors",
+        "regard import all-MiniLM-L6-v2 --out minilm.safetensors     a folder of sentence-transformers",
         "regard predict bert.safetensors < lines-with-a-mask.txt",
         "regard export bert.safetensors --to huggingface --out bert-again",
     ),
@@ -25,6 +26,7 @@ def import_(
 ) -> None:
     """Write a Hugging Face folder as one model file: BERT, RoBERTa, DistilBERT, GPT-2, LLaMA, Qwen2, T5, Marian …
 
+    A folder of sentence-transformers is read with its pooling and normalization; regard embed gives its vectors.
     A setting that Regard does not have is refused by its name. Only safetensors are read.
     """
     from regard.base.errors import UsageError

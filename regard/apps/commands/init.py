@@ -24,6 +24,7 @@ app = typer.Typer(add_completion=False)
         "regard init text.txt --dev dev.txt                   one side of text: a language model",
         "regard init train.en train.de --slurm 2x8            also an sbatch file for two machines of 8 GPUs",
         "regard init animals/                                 pictures: a folder of PNG or JPEG files for each class",
+        "regard init reviews.tsv --from minilm.safetensors    fine-tune a model on labels and texts",
     ),
 )
 def init(
@@ -54,6 +55,13 @@ def init(
         str | None, typer.Option(help="transformer, seq2seq, gpt, rnn_lm; by default by the data.")
     ] = None,
     preset: Annotated[str | None, typer.Option(help="A named size of the model, such as tiny or base.")] = None,
+    base: Annotated[
+        Path | None,
+        typer.Option("--from", help="Fine-tune this model: a model file or run folder; the data is labels and texts."),
+    ] = None,
+    tuning: Annotated[
+        str, typer.Option(help="With --from, which weights learn: all, frozen (a head alone) or adapters (LoRA).")
+    ] = "all",
     out: Annotated[Path, typer.Option(help="The file to write.")] = Path("run.toml"),
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     slurm: Annotated[
@@ -95,7 +103,7 @@ def init(
         preset=preset,
         out=out,
     )
-    advice = _advised(files, wishes)
+    advice = _advised(files, wishes) if base is None else _tuned(files, wishes, base, tuning)
     run = run_of(tomllib.loads(advice.text), "run")  # checks the settings before anything is written
     if not out.parent.is_dir():
         raise RegardError(f"{out}: cannot be written: there is no folder {out.parent}")
@@ -118,6 +126,12 @@ def _machines(text: str) -> tuple[int, int]:
     if not (machines.isdecimal() and ranks.isdecimal() and int(machines) and int(ranks)):
         raise UsageError(f"--slurm: must be machines x ranks, such as 2x8, but is {text}")
     return int(machines), int(ranks)
+
+
+def _tuned(files: list[Path], wishes: Any, base: Path, tuning: str) -> Any:
+    from regard.tasks.tuning_advice import advise_tuning
+
+    return advise_tuning(files, wishes, base, tuning)
 
 
 def _advised(files: list[Path], wishes: Any) -> Any:

@@ -43,9 +43,12 @@ def predict(
     from regard.base.files import read_lines
     from regard.decoding.image_classifier import ImageClassifier
     from regard.decoding.predictor import Answering
+    from regard.decoding.sentence_encoder import SentenceEncoder
     from regard.loading import load
 
     loaded = load(model, device=device)
+    if isinstance(loaded, SentenceEncoder):
+        raise UsageError(f"{model}: a sentence encoder, which gives vectors; use regard embed or nearest")
     if not isinstance(loaded, Answering):
         raise UsageError(
             f"{model}: a {type(loaded).__name__.lower()}, which writes texts; use regard translate or generate"

@@ -18,6 +18,7 @@ class Bert(Family):
         "BertForSequenceClassification": "classify",
         "BertForPreTraining": "masked",
         "BertForTokenClassification": "tag",
+        "BertModel": "embed",
     }
     names: ClassVar[Mapping[str, str]] = {
         "layers": "num_hidden_layers",
@@ -78,6 +79,8 @@ class Bert(Family):
 
     def head(self, model: Mapping[str, Any], task: str) -> Iterator[Entry]:
         """The tensors of the head."""
+        if task == "embed":
+            return
         if task == "tag":
             yield from affine("head.outer", "classifier")
             return

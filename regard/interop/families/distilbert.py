@@ -19,6 +19,7 @@ class Distilbert(Family):
         "DistilBertForMaskedLM": "masked",
         "DistilBertForSequenceClassification": "classify",
         "DistilBertForTokenClassification": "tag",
+        "DistilBertModel": "embed",
     }
     names: ClassVar[Mapping[str, str]] = {
         "layers": "n_layers",
@@ -67,6 +68,8 @@ class Distilbert(Family):
             yield from affine(f"{ours}.feedforward.inner", f"{theirs}.ffn.lin1")
             yield from affine(f"{ours}.feedforward.outer", f"{theirs}.ffn.lin2")
             yield from affine(f"{ours}.norms.feedforward", f"{theirs}.output_layer_norm")
+        if task == "embed":
+            return
         if task == "tag":
             yield from affine("head.outer", "classifier")
             return

@@ -17,6 +17,7 @@ class Roberta(Bert):
         "RobertaForMaskedLM": "masked",
         "RobertaForSequenceClassification": "classify",
         "RobertaForTokenClassification": "tag",
+        "RobertaModel": "embed",
     }
     unread: ClassVar[str] = r"position_ids$|lm_head\.bias$|decoder\.(weight|bias)$|pooler\."
     aliases: ClassVar[Mapping[str, str]] = {"lm_head.decoder.bias": "lm_head.bias"}
@@ -26,6 +27,8 @@ class Roberta(Bert):
         return int(config["pad_token_id"]) + 1
 
     def head(self, model: Mapping[str, Any], task: str) -> Iterator[Entry]:
+        if task == "embed":
+            return
         if task == "tag":
             yield from affine("head.outer", "classifier")
             return

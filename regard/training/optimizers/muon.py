@@ -10,6 +10,7 @@ Liu et al., Muon is Scalable for LLM Training, 2025, https://arxiv.org/abs/2502.
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from math import sqrt
 from typing import Any
@@ -59,9 +60,9 @@ class Muon(Optimizer):
 def maps_inside(model: nn.Module) -> Iterator[tuple[Tensor, Sequence[int]]]:
     """The matrices of the linear layers between embeddings and output; for stacked layers, the rows of each."""
     ends = {part.weight for part in model.modules() if isinstance(part, nn.Embedding)}
-    output = getattr(model, "output", None)
-    if isinstance(output, nn.Linear):
-        ends.add(output.weight)
+    with suppress(ConfigError):  # a model whose head has no vocabulary says so
+        output = getattr(model, "output", None)
+        ends |= {output.weight} if isinstance(output, nn.Linear) else set()
     stacked: dict[Tensor, Sequence[int]] = {}
     for part in model.modules():
         if isinstance(part, Projections):

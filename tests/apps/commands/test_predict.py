@@ -14,7 +14,7 @@ from tests.decoding.readers import vocabulary
 
 def written(folder: Path, task: str, **extras: object) -> Path:
     torch.manual_seed(1)
-    sizes = {"text": len(vocabulary())} | ({"classes": 2} if task == "classify" else {})
+    sizes = {"text": len(vocabulary())} | {"classify": {"classes": 2}, "embed": {"vector": 1}}.get(task, {})
     model = Bert(layers=1, width=8, heads=2).build(sizes)
     config = {"model": {"name": "bert", "layers": 1, "width": 8, "heads": 2}}
     made = Artifact(config=config, task=task, sizes=sizes, tokenizers={"text": vocabulary().to_json()}, extras=extras)
@@ -37,6 +37,12 @@ def test_masked_tokens(tmp_path: Path, run: Run) -> None:
     (line,) = run("predict", str(written(tmp_path, "masked")), str(tmp_path / "lines.txt")).lines
     assert line.startswith("the ")
     assert "<mask>" not in line
+
+
+def test_a_sentence_encoder_is_refused(tmp_path: Path, run: Run) -> None:
+    done = run("predict", str(written(tmp_path, "embed")), stdin="a dog\n")
+    assert done.code == 2
+    assert "a sentence encoder, which gives vectors; use regard embed or nearest" in done.sentence
 
 
 def test_a_model_that_writes_is_refused(home: Path, run: Run) -> None:

@@ -7,7 +7,7 @@ from regard.models.model import MODELS
 def test_every_tensor_of_a_model_has_a_name_there() -> None:
     family = FAMILIES.make("distilbert")
     for task in dict.fromkeys(family.tasks.values()):
-        sizes = {"text": 20} | {"classify": {"classes": 3}, "tag": {"tags": 3}}.get(task, {})
+        sizes = {"text": 20} | {"classify": {"classes": 3}, "tag": {"tags": 3}, "embed": {"vector": 1}}.get(task, {})
         design = MODELS.make({"name": family.design, "layers": 2, "width": 8, "heads": 2, **UNTIED})
         model = design.build(sizes)
         table = {"layers": 2, "segments": getattr(design, "segments", None), "tie": "none"}
