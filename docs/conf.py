@@ -59,7 +59,7 @@ CONTENTS = {
         "docs/representation"
     ),
     "Understand": "docs/attention docs/families docs/tour docs/architecture docs/formulas docs/measured",
-    "Look up": "docs/images docs/settings docs/api/index",
+    "Look up": "docs/settings docs/api/index",
     "Take part": "CONTRIBUTING CHANGELOG SECURITY",
 }
 
