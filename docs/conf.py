@@ -53,10 +53,9 @@ html_math_renderer = "mathml"
 
 CONTENTS = {
     "Use": (
-        "docs/translate docs/classify recipes/README docs/align docs/inspect docs/markup docs/graphs docs/long "
-        "docs/copying docs/bleu_table docs/serve docs/scale docs/export "
-        "docs/pointing docs/sets docs/unsupervised "
-        "docs/representation"
+        "docs/translate docs/classify docs/images docs/graphs docs/sets docs/pointing docs/unsupervised "
+        "docs/representation docs/long docs/copying docs/bleu_table recipes/README docs/align docs/inspect docs/markup "
+        "docs/serve docs/scale docs/export docs/audit"
     ),
     "Understand": "docs/attention docs/families docs/tour docs/architecture docs/formulas docs/measured",
     "Look up": "docs/settings docs/api/index",
