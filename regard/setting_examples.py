@@ -59,6 +59,7 @@ EXAMPLES: dict[str, Any] = {
     "training.guide.heads": [0, 1],
     "training.guide.weight": 0.1,
     "data.channels": 3,
+    "data.mix.files": ["more.en", "more.de"],
     "data.problem.tour.size": 12,
     "data.problem.smallest": 5,
     "model.non_local": [1, 2],
@@ -117,6 +118,8 @@ def example_of(
     names = catalogs_in(hint)[0].names if catalog else ()
     usual = EXAMPLES.get(catalog, names[-1] if names else _like(hint, default))
     value = EXAMPLES.get(of, EXAMPLES.get(at, usual))
+    if names and isinstance(value, str) and value.partition("(")[0] not in (*names, "none"):
+        value = usual  # the path is that of another setting, too
     if not part:
         return f"{at} = {as_toml(value)}"
     name, _, setting = at.rpartition(".")

@@ -54,6 +54,8 @@ def around(section: SettingsTable, one: Setting) -> dict[str, Any]:
         for word in reversed(place.split(".")):
             chosen = {word: chosen if isinstance(chosen, dict) else {"name": chosen}}  # type: ignore[assignment]
         table = merged(table, chosen)  # type: ignore[arg-type]
+    if one.path.startswith("training.tuning"):
+        table["training"] = {"base": "model.safetensors"}
     if section.path == "training.guide" and one.name != "links":
         table["training"] = {"guide": {"links": "eflomal"}}
     return table
@@ -68,6 +70,8 @@ def test_every_example_is_accepted(section: SettingsTable, one: Setting) -> None
         assert type(catalog.make(one.example)) is catalog.get(section.path.partition(".")[2])
         return
     example = tomllib.loads(one.example)
+    if section.path == "data.mix":  # a list of tables
+        example = {"data": {"mix": [{"files": ["c", "d"]} | example["data"]["mix"]]}}
     if section.path == "run":
         example = merged({"data": {"train": ["a", "b"]}, "model": {"name": "transformer"}}, example)
         example = merged({"task": "language"}, example) if example["model"]["name"] == "gpt" else example

@@ -99,10 +99,10 @@ def _by_name(file: Path, rows: Sequence[Sequence[str]], names: Sequence[str], hi
     if hints.header is False:
         return []
     languages = {at: code for at, name in enumerate(names) if (code := language_in(name))}
-    if len(languages) > 2 and len(rows) > 1:
-        languages = {at: code for at, code in languages.items() if _is_text([row[at] for row in rows[1:]])}
     if len(languages) > 2:
         languages = {at: code for at, code in languages.items() if names[at].casefold() not in _NUMBERS}
+    if len(languages) > 2 and len(rows) > 1:
+        languages = {at: code for at, code in languages.items() if _is_text([row[at] for row in rows[1:]])}
     if hints.source and hints.target and len(set(languages.values())) > 1:
         wanted = [[at for at, code in languages.items() if _same(code, one)] for one in (hints.source, hints.target)]
         if all(wanted):

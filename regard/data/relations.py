@@ -94,5 +94,5 @@ def _answer(kind: int, asked: int, color: int, places: NDArray[Any], squares: ND
     return shapes[int(away.argmax())] if asked == 1 else str(int((squares == squares[color]).sum()))
 
 
-def _yes(true: bool) -> str:
+def _yes(true: Any) -> str:
     return "yes" if true else "no"

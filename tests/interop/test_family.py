@@ -22,7 +22,7 @@ def test_a_file_is_a_family() -> None:
     ],
 )
 def test_written_and_read_a_tensor_is_the_same(entry: Entry) -> None:
-    order = [None, 2, 0, 1]
+    order = {entry.side: [None, 2, 0, 1]}
     rows = 4 if entry.vocabulary or entry.split else 6
     tensor = torch.randn(rows, 5)
     if entry.vocabulary:
@@ -33,7 +33,8 @@ def test_written_and_read_a_tensor_is_the_same(entry: Entry) -> None:
 
 
 def test_rows_of_the_vocabulary_are_those_of_their_order() -> None:
-    made = Entry("x", ("a",), vocabulary=True).read({"a": torch.arange(3.0)}, [None, 2, 0, 1], "here")
+    entry = Entry("x", ("a",), vocabulary=True)
+    made = entry.read({"a": torch.arange(3.0)}, {entry.side: [None, 2, 0, 1]}, "here")
     assert made.tolist() == [0, 2, 0, 1]
 
 

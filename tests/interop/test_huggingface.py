@@ -297,7 +297,7 @@ def test_other_kinds_of_llama_are_refused(settings: dict[str, Any], sentence: st
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
-        ({"model_type": "xlnet"}, r"config.json: model_type: unknown 'xlnet'.*; those that are read are: bert, "),
+        ({"model_type": "deberta"}, r"config.json: model_type: unknown 'deberta'.*; those that are read are: bert, "),
         (
             {"architectures": ["BertForQuestionAnswering"]},
             r"the architecture BertForQuestionAnswering is not read; those are: ",

@@ -64,7 +64,7 @@ def test_mistakes_are_one_sentence_each(folder: Path, tmp_path_factory: pytest.T
 
 
 def test_a_folder_is_written(tmp_path: Path) -> None:
-    write_folder(tmp_path, {"model_type": "bert"}, {"a": torch.ones(2)}, {"tokenizer.json": "{}"})
+    write_folder(tmp_path, {"model_type": "bert"}, {"a": torch.ones(2)}, {"tokenizer.json": b"{}"})
     assert read_config(tmp_path) == {"model_type": "bert"}
     assert read_weights(tmp_path)["a"].tolist() == [1, 1]
     assert (tmp_path / "tokenizer.json").read_text(encoding="utf-8") == "{}"

@@ -26,7 +26,7 @@ def test_presets_are_plain_settings_that_build(name: str, preset: str) -> None:
     kind = MODELS.get(name)
     design = kind.preset(preset)
     assert from_dict(kind.presets[preset], kind) == design
-    sizes = dict.fromkeys(design.needs, 100)
+    sizes = dict.fromkeys(design.needs, 100) | {side: 224 for side in ("height", "width") if side in design.needs}
     with torch.device("meta"):
         model = design.build(sizes)
     assert not isinstance(model, Writer | Headed) or model.output.weight.shape[0] == 100

@@ -28,7 +28,8 @@ def ours(theirs: object) -> XLNetModel:
     model = XLNet(**SIZES, dropout=0.0).build({"text": 20})
     tensors = theirs.state_dict()
     table = {**SIZES, "tie": "target"}
-    found = {entry.ours: entry.read(tensors, range(20), "there") for entry in Xlnet().entries(table, "permuted", {})}
+    entries = Xlnet().entries(table, "permuted", {})
+    found = {entry.ours: entry.read(tensors, {entry.side: list(range(20))}, "there") for entry in entries}
     found["head.output.weight"] = found["source.table.weight"]
     model.load_state_dict(found)
     return model.eval()
@@ -71,7 +72,7 @@ def test_what_is_written_is_what_was_read(theirs: object) -> None:
     model, tensors = ours(theirs), theirs.state_dict()
     written = {}
     for entry in Xlnet().entries({**SIZES, "tie": "target"}, "permuted", {}):
-        written |= entry.write(model.state_dict()[entry.ours], range(20))
+        written |= entry.write(model.state_dict()[entry.ours], {entry.side: list(range(20))})
     for name, tensor in written.items():
         torch.testing.assert_close(tensor, tensors[name].float(), msg=name)
     left = set(tensors) - set(written)
