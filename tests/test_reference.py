@@ -55,7 +55,9 @@ def around(section: SettingsTable, one: Setting) -> dict[str, Any]:
             chosen = {word: chosen if isinstance(chosen, dict) else {"name": chosen}}  # type: ignore[assignment]
         table = merged(table, chosen)  # type: ignore[arg-type]
     if one.path.startswith("training.tuning"):
-        table["training"] = {"base": "model.safetensors"}
+        member = section.path.removeprefix("training.tuning.")
+        chosen = {"tuning": {"name": member}} if member != section.path else {}
+        table["training"] = {"base": "model.safetensors"} | chosen
     if section.path == "training.guide" and one.name != "links":
         table["training"] = {"guide": {"links": "eflomal"}}
     return table

@@ -120,7 +120,9 @@ def test_a_graph_that_does_not_run_at_another_length_is_not_written(
 ) -> None:
     monkeypatch.setattr(onnx_parts, "_UNTRACED", {})
     file = write(tmp_path / "model.safetensors", Transformer(**SMALL | {"positions": "transformer_xl"}))
-    with pytest.raises(RegardError, match=r"the graph 'start' (does not run: .*ONNXRuntimeError|of this model cannot be traced)"):
+    with pytest.raises(
+        RegardError, match=r"the graph 'start' (does not run: .*ONNXRuntimeError|of this model cannot be traced)"
+    ):
         export_onnx(file, tmp_path / "export")
     assert not (tmp_path / "export").exists()
 

@@ -99,7 +99,7 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
         "shared keys": {"heads": 4, "key_heads": 1},
     },
     "byte_net": {
-        "short": {"ratio": 0.5, "extra": 1, "decoder_layers": 3, "largest": 2, "kernel": 5},
+        "short": {"ratio": 1.5, "extra": 1, "decoder_layers": 3, "largest": 2, "kernel": 5},
         "copying": {"copy": Copying()},
     },
     "conv_s2s": {"wide": {"kernel": 5, "embedding": 10, "positions": None}, "copying": {"copy": Copying()}},

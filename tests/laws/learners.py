@@ -32,7 +32,7 @@ def as_precise(item: Any, model: Any) -> Any:
     return replace(item, **{name: value.to(dtype) for name, value in numbers.items() if value.is_floating_point()})
 
 
-def slope(design: Design, model: Any, moves: dict[Tensor, Tensor], reach: float = 1e-7) -> float:
+def slope(design: Design, model: Any, moves: dict[Tensor, Tensor], reach: float = 1e-8) -> float:
     """How much the loss changes when weights move, by central differences; so near that hardly a kink lies between."""
     found = []
     with torch.no_grad():

@@ -46,6 +46,8 @@ BESIDE: tuple[dict[str, Any], ...] = (
     {"norm_place": "after"},
 )
 """other settings that a part may need: those of linear attention, matrices apart, post-norm"""
+TIED = ("t5",)
+"""those whose embeddings are always one matrix"""
 DEPTHS = ("layers", "encoder_layers", "decoder_layers")
 COMPOSED = ("causal & window(2)", "window(1) | global_tokens(2)", "~window(1)", "causal & ~window(1, 0) & strided(2)")
 OTHERS = ("norm", "norm_place", "residual_scale", "activation")
@@ -106,6 +108,7 @@ def accepted(name: str, setting: str, number: int) -> tuple[Design, Writer] | No
     """The model with a part, and with others beside it where it needs them."""
     value = SETTINGS[name][setting][number]
     known = [beside for beside in BESIDE if all(hasattr(MODELS.get(name), other) for other in beside)]
+    known = [beside for beside in known if "tie" not in beside or name not in TIED]
     tried = (designed(name, **(beside | {setting: value})) for beside in known)
     return next((found for found in tried if found is not None), None)
 

@@ -5,7 +5,14 @@ import transformers
 from regard.audit.auditing import audit, subject_of
 from regard.base.errors import UsageError
 
-SIZES = {"initializer_range": 0.5, "hidden_size": 8, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 8, "vocab_size": 9}
+SIZES = {
+    "initializer_range": 0.5,
+    "hidden_size": 8,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 8,
+    "vocab_size": 9,
+}
 
 
 def made(kind: str, **more: object) -> torch.nn.Module:
