@@ -35,7 +35,7 @@ COMMANDS = {
     "predict": ("regard.apps.commands.predict", "Label texts with a classifier, or fill masked tokens."),
     "embed": ("regard.apps.commands.embed", "Write a vector for each line: the features of an encoder."),
     "nearest": ("regard.apps.commands.nearest", "Find the lines that are nearest to a query in meaning."),
-    "probe": ("regard.apps.commands.probe", "Say how useful a model's features are, with all labels and with few."),
+    "probe": ("regard.apps.commands.probe", "Say how useful features are, with many labels and with few."),
     "represent": ("regard.apps.commands.represent", "Write a page on how good a model's features are, and why."),
     "generate": ("regard.apps.commands.generate", "Continue texts with a language model."),
     "next": ("regard.apps.commands.next", "Print the likeliest next words of a text, by a language model."),

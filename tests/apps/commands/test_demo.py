@@ -56,7 +56,7 @@ def test_without_babel_one_sentence_says_how_to_get_it(run: Run, monkeypatch: py
     regard.data.dates._locale.cache_clear()
     done = run("demo")
     assert done.code == 1
-    assert done.sentence == "dates: the demo writes its dates with babel: " + install_hint("demo")
+    assert done.err.splitlines()[-1] == "regard: dates: the demo writes its dates with babel: " + install_hint("demo")
 
 
 def test_the_settings_that_come_with_it_are_sound() -> None:
