@@ -1,9 +1,10 @@
 """Clusters: whether examples of a class lie together.
 
-silhouette      mean of (b - a) / max(a, b): a the mean distance to one's own class, b that to the nearest other class;
-                Rousseeuw, 1987
-kNN accuracy    the share of examples whose k nearest others vote for their class; Cover and Hart, 1967
-adjusted Rand   how far k-means clusters and classes agree beyond chance (0; the same: 1); Hubert and Arabie, 1985
+    silhouette      mean of (b - a) / max(a, b): a the mean distance to one's own class, b that to the nearest other
+    kNN accuracy    the share of examples whose k nearest others vote for their class
+    adjusted Rand   how far k-means clusters and classes agree beyond chance (0; the same: 1)
+
+Rousseeuw, 1987; Cover and Hart, 1967; Hubert and Arabie, 1985.
 
 All by the cosine of vectors: distances are those of vectors of length 1. scikit-learn computes them.
 """
