@@ -1,14 +1,17 @@
 """Disentanglement: whether each factor of the data has a number of the code to itself.
 
-MIG    mean over factors of (I(z_1; v) - I(z_2; v)) / H(v): the mutual information of the two numbers that know most
-       about a factor v, codes cut into 20 bins; Chen et al., 2018, https://arxiv.org/abs/1802.04942
-SAP    mean over factors of the gap between the two numbers that predict it best, each by itself, by a linear
-       classifier; Kumar et al., 2018, https://arxiv.org/abs/1711.00848
-DCI    from the importance R_ij of number i for factor j in boosted trees: disentanglement 1 - H(R_i / Σ_j R_ij) of each
-       number, completeness 1 - H(R_j / Σ_i R_ij) of each factor, both weighted by importance, and informativeness, the
-       accuracy; Eastwood and Williams, 2018
-FactorVAE    which number varies least while a factor is held fixed tells the factor, by a majority vote; Kim and Mnih,
-       2018, https://arxiv.org/abs/1802.05983
+MIG: mean over factors of (I(z_1; v) - I(z_2; v)) / H(v): the mutual information of the two numbers that know most
+about a factor v, codes cut into 20 bins; Chen et al., 2018, https://arxiv.org/abs/1802.04942
+
+SAP: mean over factors of the gap between the two numbers that predict it best, each by itself, by a linear
+classifier; Kumar et al., 2018, https://arxiv.org/abs/1711.00848
+
+DCI: from the importance R_ij of number i for factor j in boosted trees: disentanglement 1 - H(R_i / Σ_j R_ij) of each
+number, completeness 1 - H(R_j / Σ_i R_ij) of each factor, both weighted by importance, and informativeness, the
+accuracy; Eastwood and Williams, 2018
+
+FactorVAE: which number varies least while a factor is held fixed tells the factor, by a majority vote; Kim and Mnih,
+2018, https://arxiv.org/abs/1802.05983
 
 The details (bins, classifiers, the base of entropies) are those of Locatello et al., 2019,
 https://arxiv.org/abs/1811.12359. Codes are [examples, width], factors whole numbers, [examples, factors].

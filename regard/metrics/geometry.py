@@ -1,12 +1,15 @@
 """The geometry of features: how evenly they fill their space.
 
-mean cosine      E cos(x, y) over pairs: 0 for directions that spread evenly, 1 where all point the same way;
-                 Ethayarajh, 2019, https://arxiv.org/abs/1909.00512
-isotropy         min_c Z(c) / max_c Z(c), Z(c) = Σ_x exp(c · x), c the eigenvectors of XᵀX: 1 if even in all
-                 directions; Mu and Viswanath, 2018, https://arxiv.org/abs/1702.01417
-effective rank   exp(-Σ p_i log p_i), p_i = σ_i / Σ σ, σ the singular values about the mean; Roy and Vetterli, 2007
-alignment        E |x - y|² over pairs of a class; uniformity  log E exp(-2 |x - y|²) over all pairs, both of vectors of
-                 length 1; less is better; Wang and Isola, 2020, https://arxiv.org/abs/2005.10242
+mean cosine: E cos(x, y) over pairs: 0 for directions that spread evenly, 1 where all point the same way; Ethayarajh,
+2019, https://arxiv.org/abs/1909.00512
+
+isotropy: min_c Z(c) / max_c Z(c), Z(c) = Σ_x exp(c · x), c the eigenvectors of XᵀX: 1 if even in all directions; Mu
+and Viswanath, 2018, https://arxiv.org/abs/1702.01417
+
+effective rank: exp(-Σ p_i log p_i), p_i = σ_i / Σ σ, σ the singular values about the mean; Roy and Vetterli, 2007
+
+alignment: E |x - y|² over pairs of a class; uniformity log E exp(-2 |x - y|²) over all pairs, both of vectors of
+length 1; less is better; Wang and Isola, 2020, https://arxiv.org/abs/2005.10242
 """
 
 import numpy as np
