@@ -22,6 +22,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from regard.base import processor as _processor
+from regard.base import waiting as _waiting
 
 if TYPE_CHECKING:
     from regard.alignment.aligner import Aligner
@@ -63,9 +64,10 @@ if TYPE_CHECKING:
     from regard.training.progress import Progress
     from regard.training.schedule import SCHEDULES as schedules
 
+_waiting.wait_passively()  # before torch is loaded
 _processor.hold()  # before torch computes anything
 
-__version__ = "0.1.0"
+__version__ = "1.0.0rc1"
 
 _HOMES = {
     "Aligner": "alignment.aligner",

@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.nn.functional import pad
 
 from regard.layers.inference.filled import CHUNK, missing
+from regard.native.kernels import is_plain_float, kernels
 
 _LOG2_E = 1 / log(2)
 
@@ -33,9 +34,18 @@ def top_of_all(
 
     Returns for each the sum, the logit, its beam and its index in the row. Same as `torch.topk` over each group, but
     faster on a CPU: the maximum of every 64 neighbors is taken first, which vectorizes. The `count` largest can only be
-    in the `count` chunks with the largest maxima, and only these are searched.
+    in the `count` chunks with the largest maxima, and only these are searched. Compiled kernels do both in one pass.
     """
     (groups, beams), vocabulary = shift.shape, logits.shape[1]
+    native = kernels()
+    if (
+        native is not None
+        and count <= CHUNK
+        and is_plain_float(logits)
+        and is_plain_float(shift)
+        and logits.is_contiguous()
+    ):
+        return native.best_of_all(logits, shift.contiguous(), count)
     if beams * vocabulary < 2 * count * CHUNK:
         total, place = (logits.view(groups, beams, -1) + shift[:, :, None]).view(groups, -1).topk(count)
         beam, token = place.div(vocabulary, rounding_mode="floor"), place % vocabulary
@@ -72,6 +82,9 @@ class LogSumExp:
         self._space = torch.empty(0)
 
     def __call__(self, logits: Float[Tensor, "rows vocabulary"]) -> Float[Tensor, "rows"]:
+        native = kernels()
+        if native is not None and is_plain_float(logits) and logits.is_contiguous():
+            return native.log_sum_exp(logits)
         size = logits.numel()
         if self._space.numel() < size or self._space.device != logits.device or self._space.dtype != logits.dtype:
             self._space = torch.empty(size, device=logits.device, dtype=logits.dtype)

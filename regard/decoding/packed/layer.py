@@ -14,6 +14,7 @@ from regard.layers.activation import ACTIVATIONS
 from regard.layers.block import Block
 from regard.layers.feeds.gated import GatedFeedForward
 from regard.layers.output import LinearOutput
+from regard.native.kernels import kernels
 
 
 class PackedLayer:
@@ -111,7 +112,10 @@ class PackedLayer:
 
 
 def attend_packed(query: Tensor, key: Tensor, value: Tensor, bias: Tensor, scale: float) -> Float[Tensor, "rows width"]:
-    """softmax(query keyᵀ · scale + bias) value, where all are [sentences, heads, …]."""
+    """softmax(query keyᵀ · scale + bias) value, where all are [sentences, heads, …] and the bias is 0 or -∞."""
+    native = kernels()
+    if native is not None and native.can_attend(query, key, value, bias):
+        return native.attend(query, key, value, bias, scale)
     read = scaled_dot_product_attention(query, key, value, bias, scale=scale).transpose(1, 2)
     return read.reshape(read.shape[0] * read.shape[1], -1)
 

@@ -15,6 +15,12 @@ from regard.decoding.rules import Offer
 from regard.decoding.strategy import SearchTask, Strategy
 from regard.decoding.topk import top
 
+_TIE = 1e-5
+"""logits, and shares of probability, that differ by less are equal but for rounding, which a batch's shape changes"""
+_SPARE = 8
+"""tokens beyond `top_k` that may be as likely as the last of it"""
+_LEAST = 1e-12
+
 
 @dataclass(frozen=True, kw_only=True)
 class Sample(Strategy):
@@ -22,7 +28,7 @@ class Sample(Strategy):
 
     `top_k` keeps the k likeliest (Fan et al. 2018, arXiv:1805.04833), 0 all of them; `top_p` keeps the fewest that
     together have this probability (nucleus sampling, Holtzman et al. 2020, arXiv:1904.09751), after `top_k`.
-    Scores are still those of the whole distribution.
+    Tokens as likely as the last that is kept, up to rounding, are kept too. Scores are those of the whole distribution.
 
     Sampling is deterministic: a draw depends only on the seed, the source, the prefix, the number of the output and the
     step, so that the same text gets the same output in every batch. For several outputs per text, set `n_best`.
@@ -77,13 +83,15 @@ class Sample(Strategy):
         vocabulary = logits.shape[1]
         tokens = None
         if 0 < self.top_k < vocabulary:
-            logits, tokens = top(logits, self.top_k)
+            logits, tokens = _top_and_ties(logits, self.top_k)
         elif self.top_p < 1:
             logits, tokens = logits.sort(descending=True, stable=True)
         probabilities = (logits.double() / self.temperature).softmax(-1)
         if self.top_p < 1:
             before = probabilities.cumsum(-1) - probabilities
-            probabilities = probabilities.masked_fill(before >= self.top_p, 0.0)
+            inside = before < max(self.top_p - _TIE, _LEAST)
+            last = probabilities.masked_fill(~inside, 1.0).amin(-1, keepdim=True)
+            probabilities = probabilities.masked_fill(probabilities < last * (1 - _TIE), 0.0)
         if tokens is not None:
             # Summed in the order of their ids, not of their probabilities: rounding, which differs with the shape of a
             # batch, lets tokens that are equally likely to the last digits change places, and the number drawn would
@@ -94,3 +102,12 @@ class Sample(Strategy):
         reached = cumulative > (draws[:, None] * cumulative[:, -1:])
         picked = reached.to(torch.uint8).argmax(-1)
         return picked if tokens is None else tokens.gather(1, picked[:, None])[:, 0]
+
+
+def _top_and_ties(logits: Tensor, count: int) -> tuple[Tensor, Tensor]:
+    """The `count` largest of each row, those that tie with the last of them, and some that are -inf; their indices."""
+    found, tokens = top(logits, min(count + _SPARE, logits.shape[1]))
+    edge = found[:, count - 1, None] - _TIE
+    if bool(((found[:, -1:] >= edge) & found[:, -1:].isfinite()).any()):  # more ties than the spare ones
+        found, tokens = logits.sort(descending=True, stable=True)
+    return found.masked_fill(found < edge, -torch.inf), tokens

@@ -92,6 +92,21 @@ def test_tokens_that_differ_by_rounding_alone_may_change_places(settings: dict[s
     assert len(one.unique()) >= 4
 
 
+@pytest.mark.parametrize(
+    "settings", [{"top_k": 7}, {"top_p": 0.7}, {"top_p": 0.3}, {"top_k": 9, "top_p": 0.7}, {"top_p": 0.5, "top_k": 19}]
+)
+@pytest.mark.parametrize("slope", [0.0, 0.4])
+def test_tokens_that_differ_by_rounding_alone_are_kept_or_left_out_together(
+    settings: dict[str, float], slope: float
+) -> None:
+    """The edge of top-k or top-p falls between two tokens that rounding lets change places, or onto a round share."""
+    torch.manual_seed(4)
+    logits = (torch.arange(20) // 2 * -slope).expand(30, -1) + 1e-6 * torch.rand(30, 20)
+    draws = (torch.arange(200).double() + 0.5) / 200
+    first, *others = (Sample(**settings)._pick(row.expand(200, -1), draws) for row in logits)
+    assert all(torch.equal(first, other) for other in others)
+
+
 def test_a_text_gets_the_same_sample_in_any_company() -> None:
     torch.manual_seed(0)
     model = Gpt(layers=2, width=32, heads=2, positions="learned(64)").build({"text": 300}).eval()

@@ -1,0 +1,192 @@
+/* Kernels of a decoding step that torch has none for: passes over the vocabulary that read the logits once from memory,
+   and attention of a few queries, each of which sees its own part of a shared KV cache.
+
+   Written with vector types, which GCC and Clang compile for any processor. The file is compiled once for each
+   instruction set, with LANES floats in a vector; which of the libraries is loaded is decided when it is loaded.
+   NaN among the inputs of a row gives NaN, as in torch. Every row is computed by itself, so that its result does not
+   depend on the others. */
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifndef LANES
+#define LANES 4
+#endif
+#define BLOCK 64
+
+typedef float vector __attribute__((vector_size(4 * LANES)));
+typedef int32_t whole __attribute__((vector_size(4 * LANES)));
+
+static inline vector load(const float *from) {
+    vector made;
+    memcpy(&made, from, sizeof made);
+    return made;
+}
+
+static inline void store(float *to, vector value) { memcpy(to, &value, sizeof value); }
+
+static inline vector all(float value) {
+    vector made = {0};
+    return made + value;
+}
+
+static inline vector pick(whole mask, vector yes, vector no) {
+    return (vector)((mask & (whole)yes) | (~mask & (whole)no));
+}
+
+static inline vector larger(vector one, vector other) { return pick(one > other, one, other); }
+
+static inline float largest(vector given) {
+    float most = given[0];
+    for (int at = 1; at < LANES; at++) most = given[at] > most ? given[at] : most;
+    return most;
+}
+
+/* Whether any part is above a number. */
+static inline int exceeds(vector given, float bar) {
+    whole above = given > all(bar);
+    int64_t parts[LANES / 2], some = 0;
+    memcpy(parts, &above, sizeof above);
+    for (int at = 0; at < LANES / 2; at++) some |= parts[at];
+    return some != 0;
+}
+
+static inline float total(vector given) {
+    typedef float quarter __attribute__((vector_size(16)));
+    quarter parts[LANES / 4], sum;
+    memcpy(parts, &given, sizeof given);
+    sum = parts[0];
+    for (int at = 1; at < LANES / 4; at++) sum += parts[at];
+    return (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
+/* exp(x) for x <= 0 to 2 ulp (Cephes' expf): 2^n e^r, |r| <= log(2)/2; 1.6e-38 below -87, and NaN for NaN. */
+static inline vector exponential(vector x) {
+    x = pick(x < all(-87.0f), all(-87.0f), x);
+    vector near = x * 1.44269504f + 12582912.0f; /* 1.5 * 2^23: the fraction is rounded away */
+    vector n = near - 12582912.0f;
+    vector r = x - n * 0.693359375f;
+    r = r + n * 2.12194440e-4f;
+    vector p = all(1.9875691500e-4f);
+    p = p * r + 1.3981999507e-3f;
+    p = p * r + 8.3334519073e-3f;
+    p = p * r + 4.1665795894e-2f;
+    p = p * r + 1.6666665459e-1f;
+    p = p * r + 5.0000001201e-1f;
+    p = p * r * r + r + 1.0f;
+    whole scale = ((whole)near - 0x4B400000 + 127) << 23;
+    return p * (vector)scale;
+}
+
+/* log(sum(exp(x))) of each row of x [rows, size]. */
+void log_sum_exp(const float *x, int64_t rows, int64_t size, float *out) {
+    const int64_t even = size - size % (2 * LANES);
+    for (int64_t row = 0; row < rows; row++, x += size) {
+        vector first = all(-INFINITY), second = first;
+        for (int64_t at = 0; at < even; at += 2 * LANES) {
+            first = larger(load(x + at), first);
+            second = larger(load(x + at + LANES), second);
+        }
+        float most = largest(larger(first, second));
+        for (int64_t at = even; at < size; at++) most = x[at] > most ? x[at] : most;
+        vector sum = all(0.0f), more = sum;
+        for (int64_t at = 0; at < even; at += 2 * LANES) {
+            sum += exponential(load(x + at) - most);
+            more += exponential(load(x + at + LANES) - most);
+        }
+        float rest = total(sum + more);
+        for (int64_t at = even; at < size; at++) rest += expf(x[at] - most);
+        out[row] = most + logf(rest);
+    }
+}
+
+/* least - plus, and a little less, so that no x with x + plus > least is taken for too small. */
+static inline float below(float least, float plus) {
+    return least - plus - 1e-6f * (fabsf(least) + fabsf(plus));
+}
+
+/* Of each group of `beams` rows of x [groups * beams, size], the `count` largest of x + shift [groups, beams], the
+   largest first, the first of equals first: the sums, the values of x, the beams and the places within the row. Places
+   that are not there, because fewer than `count` are above -inf, have -inf. */
+void best_of_all(const float *x, const float *shift, int64_t groups, int64_t beams, int64_t size, int64_t count,
+                 float *sums, float *values, int64_t *beam, int64_t *place) {
+    for (int64_t group = 0; group < groups; group++, sums += count, values += count, beam += count, place += count) {
+        int broken = 0;
+        for (int64_t at = 0; at < count; at++) sums[at] = values[at] = -INFINITY, beam[at] = place[at] = 0;
+        for (int64_t own = 0; own < beams; own++, x += size) {
+            const float plus = shift[group * beams + own];
+            float bar = below(sums[count - 1], plus);
+            broken |= plus != plus;
+            for (int64_t start = 0; start < size; start += BLOCK) {
+                const int64_t end = start + BLOCK < size ? start + BLOCK : size;
+                if (end - start == BLOCK) { /* most blocks hold nothing that is large enough */
+                    vector most = load(x + start);
+                    for (int at = LANES; at < BLOCK; at += LANES) most = larger(load(x + start + at), most);
+                    if (!exceeds(most, bar)) continue;
+                }
+                for (int64_t at = start; at < end; at++) {
+                    const float sum = x[at] + plus;
+                    if (!(sum > sums[count - 1])) continue;
+                    int64_t to = count - 1;
+                    for (; to > 0 && sum > sums[to - 1]; to--)
+                        sums[to] = sums[to - 1], values[to] = values[to - 1], beam[to] = beam[to - 1], place[to] = place[to - 1];
+                    sums[to] = sum, values[to] = x[at], beam[to] = own, place[to] = at;
+                }
+                bar = below(sums[count - 1], plus);
+            }
+        }
+        if (broken)
+            for (int64_t at = 0; at < count; at++) sums[at] = values[at] = NAN;
+    }
+}
+
+static inline float product(const float *one, const float *other, int64_t width) {
+    vector sum = load(one) * load(other);
+    for (int64_t i = LANES; i < width; i += LANES) sum += load(one + i) * load(other + i);
+    return total(sum);
+}
+
+/* softmax(scale * query keys^T + bias) values, where bias is 0 for what a query sees and -inf for all else, so that
+   only what it sees is computed. Steps are in floats; the width is a multiple of LANES. A query that sees nothing reads
+   NaN, as in torch. `space` holds 2 * keys floats. out is [sentences, beams, heads, width]. */
+void attend(const float *query, const int64_t *query_steps, const float *key, const int64_t *key_steps,
+            const float *value, const int64_t *value_steps, const float *bias, const int64_t *bias_steps,
+            int64_t sentences, int64_t heads, int64_t beams, int64_t keys, int64_t width, float scale, float *space,
+            float *out) {
+    int32_t *seen = (int32_t *)(space + keys);
+    for (int64_t sentence = 0; sentence < sentences; sentence++)
+        for (int64_t beam = 0; beam < beams; beam++) {
+            const float *mask = bias + sentence * bias_steps[0] + beam * bias_steps[1];
+            int64_t count = 0;
+            for (int64_t at = 0; at < keys; at++)
+                if (mask[at] == 0.0f) seen[count++] = (int32_t)at;
+            for (int64_t head = 0; head < heads; head++, out += width) {
+                const float *q = query + sentence * query_steps[0] + head * query_steps[1] + beam * query_steps[2];
+                const float *k = key + sentence * key_steps[0] + head * key_steps[1];
+                const float *v = value + sentence * value_steps[0] + head * value_steps[1];
+                float most = -INFINITY, sum = 0;
+                for (int64_t at = 0; at < count; at++) {
+                    space[at] = product(q, k + seen[at] * key_steps[2], width) * scale;
+                    most = space[at] > most ? space[at] : most;
+                }
+                int64_t at = 0;
+                for (; at + LANES <= count; at += LANES) {
+                    vector weight = exponential(load(space + at) - most);
+                    store(space + at, weight);
+                    sum += total(weight);
+                }
+                for (; at < count; at++) sum += space[at] = expf(space[at] - most);
+                const float share = 1.0f / sum;
+                for (int64_t i = 0; i < width; i += LANES) {
+                    vector read = all(0.0f), more = read;
+                    for (at = 0; at + 1 < count; at += 2) {
+                        read += space[at] * load(v + seen[at] * value_steps[2] + i);
+                        more += space[at + 1] * load(v + seen[at + 1] * value_steps[2] + i);
+                    }
+                    if (at < count) read += space[at] * load(v + seen[at] * value_steps[2] + i);
+                    store(out + i, count ? (read + more) * share : all(NAN));
+                }
+            }
+        }
+}

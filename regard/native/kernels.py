@@ -1,0 +1,124 @@
+"""Compiled kernels for decoding on a CPU, with torch as the fallback that gives the same answers up to rounding.
+
+`kernels()` gives the kernels of this processor, or None: without a compiler, with `REGARD_NATIVE=0`, or where they fail
+their own test. torch says which instructions the processor has, so `ATEN_CPU_CAPABILITY` limits both.
+"""
+
+import ctypes
+import os
+from functools import cache
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor
+
+from regard.base.errors import RegardError
+from regard.native.compiling import INSTRUCTION_SETS, compiled
+
+NATIVE_SWITCH = "REGARD_NATIVE"
+_CAPABILITIES = {"AVX512": "avx512", "AVX2": "avx2"}
+_POINTER, _COUNT = ctypes.c_void_p, ctypes.c_int64
+_FEW = 16
+"""queries of a sentence; for more of them, torch's product of matrices is faster"""
+
+
+class Kernels:
+    """The functions of a compiled library; the caller checks with `fits` that tensors are what they take."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind, self.lanes = kind, INSTRUCTION_SETS[kind][0]
+        try:
+            library = ctypes.CDLL(str(compiled(kind)))
+            self._log_sum_exp, self._best, self._attend = library.log_sum_exp, library.best_of_all, library.attend
+        except (OSError, AttributeError) as error:
+            raise RegardError(f"kernels: the library cannot be loaded: {error}") from error
+        self._log_sum_exp.argtypes = [_POINTER, _COUNT, _COUNT, _POINTER]
+        self._best.argtypes = [_POINTER, _POINTER, *[_COUNT] * 4, *[_POINTER] * 4]
+        self._attend.argtypes = [*[_POINTER] * 8, *[_COUNT] * 5, ctypes.c_float, _POINTER, _POINTER]
+        for function in (self._log_sum_exp, self._best, self._attend):
+            function.restype = None
+
+    def log_sum_exp(self, logits: Float[Tensor, "rows vocabulary"]) -> Float[Tensor, "rows"]:
+        """log Σ exp of each row."""
+        made = logits.new_empty(len(logits))
+        self._log_sum_exp(logits.data_ptr(), *logits.shape, made.data_ptr())
+        return made
+
+    def best_of_all(
+        self, logits: Float[Tensor, "rows vocabulary"], shift: Float[Tensor, "groups beams"], count: int
+    ) -> tuple[
+        Float[Tensor, "groups count"],
+        Float[Tensor, "groups count"],
+        Int[Tensor, "groups count"],
+        Int[Tensor, "groups count"],
+    ]:
+        """As `top_of_all`: of logits + shift, the `count` largest of each group, their logits, beams and tokens."""
+        groups, beams = shift.shape
+        sums, values = logits.new_empty(2, groups, count).unbind()
+        beam, token = torch.empty(2, groups, count, dtype=torch.long).unbind()
+        made = [one.data_ptr() for one in (sums, values, beam, token)]
+        self._best(logits.data_ptr(), shift.data_ptr(), groups, beams, logits.shape[1], count, *made)
+        return sums, values, beam, token
+
+    def attend(
+        self,
+        query: Float[Tensor, "sentences heads beams width"],
+        key: Float[Tensor, "sentences heads keys width"],
+        value: Float[Tensor, "sentences heads keys width"],
+        bias: Float[Tensor, "sentences 1 masks keys"],
+        scale: float,
+    ) -> Float[Tensor, "rows merged"]:
+        """softmax(query keyᵀ · scale + bias) value, where the bias is 0 or -∞, for all beams or each its own."""
+        sentences, heads, beams, width = query.shape
+        keys = key.shape[2]
+        made, space = query.new_empty(sentences * beams, heads * width), query.new_empty(2 * keys)
+        places = (bias.stride(0), bias.stride(2) if bias.shape[2] > 1 else 0)
+        self._attend(
+            *(query.data_ptr(), _steps(query.stride()), key.data_ptr(), _steps(key.stride())),
+            *(value.data_ptr(), _steps(value.stride()), bias.data_ptr(), _steps(places)),
+            *(sentences, heads, beams, keys, width, scale, space.data_ptr(), made.data_ptr()),
+        )
+        return made
+
+    def can_attend(self, query: Tensor, key: Tensor, value: Tensor, bias: Tensor) -> bool:
+        """Whether `attend` takes these."""
+        small = 0 < query.shape[2] <= _FEW and key.shape[2] > 0 and query.shape[3] % self.lanes == 0
+        return small and all(is_plain_float(one) and one.stride(-1) == 1 for one in (query, key, value, bias))
+
+
+def is_plain_float(tensor: Tensor) -> bool:
+    """Whether a tensor holds float32 on the CPU, with no gradient to follow."""
+    return tensor.dtype == torch.float32 and tensor.device.type == "cpu" and not torch.is_grad_enabled()
+
+
+@cache
+def kernels() -> Kernels | None:
+    """The kernels for this processor; None where torch computes."""
+    if os.environ.get(NATIVE_SWITCH) == "0" or os.name != "posix":
+        return None
+    try:
+        made = Kernels(_CAPABILITIES.get(torch.backends.cpu.get_cpu_capability(), "plain"))
+    except RegardError:
+        return None
+    return made if works(made) else None
+
+
+def works(made: Kernels) -> bool:
+    """Whether the kernels compute what torch computes: a compiler may be wrong."""
+    with torch.inference_mode():
+        x = torch.arange(4 * 70, dtype=torch.float32).mul_(0.37).sin_().mul_(9).view(4, 70)
+        shift = x[:2, :2].contiguous()
+        sums = (x.view(2, 2, 70) + shift[:, :, None]).view(2, -1).topk(3)
+        found = made.best_of_all(x, shift, 3)
+        picked = torch.equal(found[0], sums.values) and torch.equal(found[2] * 70 + found[3], sums.indices)
+        query, key, value = x[:3, :64].reshape(3, 2, 1, 2, 16).unbind()
+        bias = x.new_zeros(2, 1, 1, 2)
+        bias[1, 0, 0, 0] = -torch.inf
+        read = torch.nn.functional.scaled_dot_product_attention(query, key, value, bias, scale=0.1)
+        attended = made.attend(query, key, value, bias, 0.1)
+        near = torch.allclose(attended, read.transpose(1, 2).reshape(4, -1), atol=1e-4)
+        return picked and near and torch.allclose(made.log_sum_exp(x), x.logsumexp(1), atol=1e-4)
+
+
+def _steps(steps: tuple[int, ...]) -> ctypes.Array[ctypes.c_int64]:
+    return (_COUNT * len(steps))(*steps)
