@@ -8,7 +8,6 @@ Devlin et al., BERT, 2018, https://arxiv.org/abs/1810.04805, section 3.1: 15 %, 
 epoch and batch alone, so that a resumed run hides the same.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -22,7 +21,7 @@ from regard.base.errors import ConfigError, check_at_least, check_one_of
 from regard.data.item import even_rows
 from regard.data.plan import BatchPosition
 from regard.data.subwords.tokenizer import BOS, MARK, PAD, SPECIALS, Subwords
-from regard.data.windows import Streams
+from regard.data.windows import Streams, Windows
 
 MaskedUnit = Literal["token", "word"]
 
@@ -119,7 +118,7 @@ class Hiding:
 
 
 @dataclass(frozen=True)
-class MaskedWindows:
+class MaskedWindows(Windows[MaskedText]):
     """The windows of a text with hidden tokens, others in each epoch."""
 
     windows: Streams
@@ -128,13 +127,6 @@ class MaskedWindows:
     def at(self, position: BatchPosition) -> MaskedText:
         """The batch at a position."""
         return self.hiding(self.windows.at(position).target, position.epoch, position.index)
-
-    def walk(self, position: BatchPosition | None = None) -> Iterator[tuple[BatchPosition, MaskedText]]:
-        """Each position and its batch from the given one on, without end."""
-        position = position or BatchPosition()
-        while True:
-            yield position, self.at(position)
-            position = self.windows.after(position)
 
     def epoch(self) -> tuple[int, int]:
         """How many batches an epoch has, and about how many tokens are asked for."""

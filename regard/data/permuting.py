@@ -6,7 +6,6 @@ Yang et al., XLNet, 2019, https://arxiv.org/abs/1906.08237, sections 2.2 and 2.3
 drawn depends on seed, epoch and batch alone, so that a resumed run draws the same.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -18,7 +17,7 @@ from regard.base.errors import check_at_least
 from regard.data.item import even_rows
 from regard.data.plan import BatchPosition
 from regard.data.subwords.tokenizer import PAD
-from regard.data.windows import Streams
+from regard.data.windows import Streams, Windows
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -74,7 +73,7 @@ class PermutedText:
 
 
 @dataclass(frozen=True)
-class PermutedWindows:
+class PermutedWindows(Windows[PermutedText]):
     """The windows of a text in random orders, others in each epoch."""
 
     windows: Streams
@@ -95,13 +94,6 @@ class PermutedWindows:
         wanted = tokens.gather(1, asked).masked_fill(torch.arange(most) >= asked_of[:, None], PAD)
         before = tokens[:, :0] if window.before is None else torch.cat([window.before[:, 1:], window.input[:, :1]], 1)
         return PermutedText(tokens, lengths, rank, asked, wanted, before)
-
-    def walk(self, position: BatchPosition | None = None) -> Iterator[tuple[BatchPosition, PermutedText]]:
-        """Each position and its batch from the given one on, without end."""
-        position = position or BatchPosition()
-        while True:
-            yield position, self.at(position)
-            position = self.windows.after(position)
 
     def epoch(self) -> tuple[int, int]:
         """How many batches an epoch has, and about how many tokens are asked for."""

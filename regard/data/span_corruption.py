@@ -10,7 +10,6 @@ Both counts follow from the length of a text; all ways to place as many spans ap
 on seed, epoch and batch alone, so that a resumed run hides the same.
 """
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
 
@@ -23,7 +22,7 @@ from regard.base.errors import ConfigError, check_at_least
 from regard.data.pairs import Batch, collate
 from regard.data.plan import BatchPosition
 from regard.data.subwords.tokenizer import EOS, PAD, Subwords
-from regard.data.windows import Streams
+from regard.data.windows import Streams, Windows
 
 SENTINEL = "<extra_id_{}>"
 
@@ -113,7 +112,7 @@ def _parted(total: int, parts: int, draw: np.random.Generator) -> NDArray[np.int
 
 
 @dataclass(frozen=True)
-class CorruptedWindows:
+class CorruptedWindows(Windows[Batch]):
     """The windows of a text with hidden spans, others in each epoch."""
 
     windows: Streams
@@ -122,13 +121,6 @@ class CorruptedWindows:
     def at(self, position: BatchPosition) -> Batch:
         """The batch at a position."""
         return self.corrupting(self.windows.at(position).target, position.epoch, position.index)
-
-    def walk(self, position: BatchPosition | None = None) -> Iterator[tuple[BatchPosition, Batch]]:
-        """Each position and its batch from the given one on, without end."""
-        position = position or BatchPosition()
-        while True:
-            yield position, self.at(position)
-            position = self.windows.after(position)
 
     def epoch(self) -> tuple[int, int]:
         """How many batches an epoch has, and about how many target tokens: hidden ones, sentinels and `</s>`."""

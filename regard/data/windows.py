@@ -5,9 +5,10 @@ token of the text is predicted exactly once per epoch, from the tokens before it
 fills up the last piece. Any window is reached at once.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
 
 import numpy as np
 import torch
@@ -78,7 +79,37 @@ class Tokenized(Protocol):
     def __getitem__(self, part: slice, /) -> NDArray[Any]: ...
 
 
-class Streams:
+_Item = TypeVar("_Item")
+
+
+class Windows(ABC, Generic[_Item]):
+    """The batches of a text; every epoch has as many, and any of them is reached at once."""
+
+    @abstractmethod
+    def at(self, position: BatchPosition) -> _Item:
+        """The batch at a position."""
+
+    @abstractmethod
+    def epoch(self) -> tuple[int, int]:
+        """How many batches an epoch has, and about how many tokens are learned in it."""
+
+    def after(self, position: BatchPosition) -> BatchPosition:
+        """The position that follows."""
+        return position.next(self.epoch()[0])
+
+    def walk(self, position: BatchPosition | None = None) -> Iterator[tuple[BatchPosition, _Item]]:
+        """Each position and its batch from the given one on, without end."""
+        position = position or BatchPosition()
+        while True:
+            yield position, self.at(position)
+            position = self.after(position)
+
+    def first_epoch(self) -> list[_Item]:
+        """All batches of the first epoch."""
+        return [self.at(BatchPosition(index=at)) for at in range(self.epoch()[0])]
+
+
+class Streams(Windows[TextWindow]):
     """The windows of a text, read on demand."""
 
     def __init__(self, text: Tokenized, settings: StreamSettings) -> None:
@@ -117,14 +148,3 @@ class Streams:
     def epoch(self) -> tuple[int, int]:
         """How many windows an epoch has, and how many tokens."""
         return len(self), len(self._text)
-
-    def after(self, position: BatchPosition) -> BatchPosition:
-        """The position that follows."""
-        return position.next(len(self))
-
-    def walk(self, position: BatchPosition | None = None) -> Iterator[tuple[BatchPosition, TextWindow]]:
-        """Each position and its window from the given one on, without end."""
-        position = position or BatchPosition()
-        while True:
-            yield position, self.at(position)
-            position = self.after(position)

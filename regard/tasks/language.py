@@ -8,48 +8,29 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from regard.base.errors import ConfigError
-from regard.data.checkup import Checkup, check_lines
-from regard.data.plan import BatchPosition
-from regard.data.store import build_store
 from regard.data.subwords.tokenizer import PAD, Subwords
-from regard.data.windows import Streams, StreamSettings, TextWindow
+from regard.data.windows import Streams, TextWindow, Tokenized
 from regard.decoding.chat import chat_of, stops_of
 from regard.decoding.generator import Generator
 from regard.decoding.opening import strategy_of, vocabulary_of
 from regard.decoding.strategy import STRATEGIES, Strategy
 from regard.metrics.quality import QualityScore
-from regard.models.model import Design
 from regard.models.writer import Recalling, Writer
 from regard.runs.artifact import Artifact
 from regard.tasks.advice import advise_text
-from regard.tasks.task import Advice, Evaluation, Say, Task, Wishes
-from regard.tasks.texts import (
-    DataSettings,
-    PreparedText,
-    SubwordChoice,
-    one_vocabulary,
-    refuse_other,
-    sides_of,
-    text_checkup,
-    token_loss,
-)
+from regard.tasks.running_text import RunningText
+from regard.tasks.task import Advice, Evaluation, Wishes
+from regard.tasks.texts import PreparedText, one_vocabulary, sides_of, token_loss
 from regard.training.loss import CrossEntropy, Loss
 from regard.training.validation import mean_losses
 
 
 @dataclass(frozen=True, kw_only=True)
-class Language(Task):
+class Language(RunningText):
     """The settings of a language-model run beside model and training."""
 
-    sizes: ClassVar[tuple[str, ...]] = ("text",)
     offers: ClassVar[type] = Writer
 
-    data: DataSettings
-    """the files to learn from"""
-    subwords: SubwordChoice = field(default_factory=SubwordChoice)
-    """the tokenizer"""
-    streams: StreamSettings = field(default_factory=StreamSettings)
-    """the batch size"""
     decoding: Annotated[Any, STRATEGIES] = None
     """the decoding strategy of the model, which commands may override; none: sampling up to 100 tokens"""
     cross_entropy: CrossEntropy = field(
@@ -65,24 +46,8 @@ class Language(Task):
     def advise(cls, files: Sequence[Path], wishes: Wishes) -> Advice | None:
         return advise_text(files, wishes, sides=1)
 
-    def prepare(self, folder: Path, data: Path, say: Say = lambda text: None) -> PreparedText:
-        corpus = self.data.training(data, sides=1)
-        refuse_other(corpus.fingerprint(), f"data.train: {corpus.files[0]}", folder / "text.sha256", say)
-        say("subwords")
-        subwords = self.subwords.find(corpus, folder / "subwords.json", data, say)
-        if not isinstance(subwords, Subwords):
-            raise ConfigError("subwords.load: a language model needs the subwords of one side")
-        say("encoding")
-        store = build_store(folder / "store", corpus, subwords, say)
-        return PreparedText(
-            sizes={"text": len(subwords)},
-            train=Streams(store.sides[0].flat, self.streams),
-            dev=self._dev(folder, data, subwords, say),
-            tokenizers={"text": subwords.to_json()},
-            summary=f"{len(store):,} training lines",
-            store=store,
-            vocabularies=(subwords,),
-        )
+    def windows(self, text: Tokenized, subwords: Subwords) -> Streams:
+        return Streams(text, self.streams)
 
     def loss(self, model: Writer, item: TextWindow) -> Loss:
         return _next_tokens(self.cross_entropy, model, item)
@@ -90,17 +55,6 @@ class Language(Task):
     def metrics(self, model: Writer, prepared: PreparedText) -> dict[str, float]:
         """Loss and perplexity without label smoothing."""
         return mean_losses(model, prepared.dev, partial(_next_tokens, CrossEntropy(smoothing=0.0)))
-
-    def longest(self) -> int | None:
-        return self.streams.length + self.streams.context
-
-    def flops(self, design: Design, prepared: PreparedText) -> float:
-        return design.training_flops(0, prepared.train.epoch()[1], prepared.sizes)
-
-    def check(self, prepared: PreparedText, data: Path, test: Sequence[Path] = ()) -> Checkup:
-        held_out = self.data.held_out(data, test, sides=1)
-        corpus = self.data.training(data, sides=1)
-        return text_checkup(check_lines(corpus, held_out), prepared, corpus, held_out)
 
     @classmethod
     def open(
@@ -139,16 +93,6 @@ class Language(Task):
             ),
             QualityScore("bits per character", nats / math.log(2) / characters, digits=4),
         ]
-
-    def _dev(self, folder: Path, data: Path, subwords: Subwords, say: Say) -> list[TextWindow]:
-        if self.data.dev is None:
-            return []
-        say("encoding the dev set")
-        corpus = self.data.corpus(self.data.dev, data, "error")
-        refuse_other(corpus.fingerprint(), f"data.dev: {corpus.files[0]}", folder / "dev.sha256", say)
-        store = build_store(folder / "dev-store", corpus, subwords, say)
-        streams = Streams(store.sides[0].flat, self.streams)
-        return [streams.at(BatchPosition(index=at)) for at in range(len(streams))]
 
 
 def _next_tokens(cross_entropy: CrossEntropy, model: Writer, item: TextWindow) -> Loss:

@@ -13,11 +13,14 @@ from regard.data.column_choice import are_labels
 from regard.data.corpus import Corpus
 from regard.data.folder_files import FileSets, files_in, is_container
 from regard.data.format import Doubt, Recognized
+from regard.data.formats.jsonl import Jsonl
 from regard.data.holding_out import HeldOut, hold_out
 from regard.data.identification import language_of_lines
+from regard.data.labeled_files import tells_labels
 from regard.data.recognize import recognize
 from regard.data.statistics import drawn
 from regard.data.table import Table
+from regard.data.tags import tells_tags
 from regard.tasks.task import Wishes
 from regard.tasks.texts import DataSettings
 
@@ -107,8 +110,8 @@ def find_texts(files: Sequence[Path], wishes: Wishes, sides: int) -> TextFiles |
     found = TextFiles(sets=sets, reading=reading, wishes=wishes)
     _refuse_copies(found.corpus)
     found = _with_languages(found)
-    if isinstance(reading.format, Table) and wishes.hints.columns is None:
-        _doubt_labels(found.corpus)
+    if wishes.hints.columns is None and wishes.task is None:
+        _doubt_labels(found.corpus, sets.train[0])
     _check_held_out(found)
     if sets.dev or wishes.hold_out == 0:
         return found
@@ -172,8 +175,12 @@ def _refuse_copies(corpus: Corpus) -> None:
         raise UsageError(f"{files}: {same} of the first {len(sample)} pairs have the same text on both sides")
 
 
-def _doubt_labels(corpus: Corpus) -> None:
-    """A table of labels and texts is data for another task, unless it is said that it is to be translated."""
+def _doubt_labels(corpus: Corpus, file: Path) -> None:
+    """Labels and texts, or words and tags, are data for another task, unless it is said what they are for."""
+    if corpus.sides == 1 and (tells_labels(file) or tells_tags(file)):
+        raise Doubt(f"{file}: holds labels or tags beside its text", "--task", "classify, tag or language")
+    if not isinstance(corpus.format, Table | Jsonl):
+        return
     sample = list(islice(corpus.rows(), _LOOKED_AT))
     for side in range(corpus.sides):
         if are_labels([row[side] for row in sample]):

@@ -76,6 +76,9 @@ class DataSettings:
     """how often the files of `train` come in an epoch that also has those of `mix`"""
     format: Annotated[Any, TEXT_FORMATS] = None
     """how a file that holds both sides is read; by default told by its suffix and content"""
+    vectors: tuple[Path, ...] = ()
+    """word vectors that embeddings begin with: a text file as word2vec, fastText or GloVe write them, for each side, or
+    one for all. Tokens that are whole words take theirs; the embeddings must be as wide as the vectors"""
 
     def __post_init__(self) -> None:
         if not 0 < self.weight < inf:
