@@ -4,7 +4,7 @@ What is drawn follows from seed, epoch and batch alone, so that a resumed run se
 """
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -12,7 +12,7 @@ from jaxtyping import Float
 from numpy.typing import NDArray
 from torch import Tensor
 
-from regard.base.errors import ConfigError, check_at_least
+from regard.base.errors import ConfigError, check_at_least, check_one_of
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,9 @@ class Viewing:
     """How a view differs from its example; every view draws its own amounts."""
 
     shift: float = 0.15
-    """moved along each axis by at most this share of its length; what comes in is zeros"""
+    """moved along each axis by at most this share of its length"""
+    edges: Literal["zeros", "wrapped"] = "zeros"
+    """what comes in where an example is moved: zeros, or what goes out at the other end"""
     stretch: float = 0.2
     """stretched or shrunk along each axis by at most this share"""
     gain: float = 0.2
@@ -55,9 +57,12 @@ class Viewing:
     """the standard deviation of the noise that is added"""
     mask: float = 0.1
     """the share of a stretch, in each axis, that is set to zero"""
+    tilt: float = 0.0
+    """a straight line is added along each axis, from one end to the other at most this much up or down"""
 
     def __post_init__(self) -> None:
-        check_at_least("views", 0, shift=self.shift, gain=self.gain, noise=self.noise, mask=self.mask)
+        check_one_of("views", ("zeros", "wrapped"), edges=self.edges)
+        check_at_least("views", 0, shift=self.shift, gain=self.gain, noise=self.noise, mask=self.mask, tilt=self.tilt)
         if not 0 <= self.stretch < 1 or not self.mask < 1:
             raise ConfigError(f"views: stretch ({self.stretch}) and mask ({self.mask}) must be below 1")
 
@@ -82,6 +87,8 @@ class Viewing:
         at = (np.arange(length) - (length - 1) / 2) / scale + (length - 1) / 2 - away
         low = np.floor(at).astype(np.int64)
         part, places = at - low, (low, low + 1)
+        if self.edges == "wrapped":
+            places = (low % length, (low + 1) % length)
         inside = [(place >= 0) & (place < length) for place in places]
         sides = [np.where(within, share, 0.0) for within, share in zip(inside, (1 - part, part), strict=True)]
         if self.mask:
@@ -93,4 +100,7 @@ class Viewing:
         row = np.arange(count)[:, None]
         both = zip(places, sides, strict=True)
         made = sum(turned[row, place.clip(0, length - 1)] * side[spread] for place, side in both)
+        if self.tilt:
+            line = self.tilt * draw.uniform(-1, 1, (count, 1)) * np.linspace(-0.5, 0.5, length)
+            made = made + line[spread]
         return np.moveaxis(np.asarray(made), 1, axis)

@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 import torch
 
+from regard.base.config import from_dict
 from regard.base.errors import ConfigError
 from regard.data.two_views import ViewBatch, Viewing
 
@@ -31,6 +32,24 @@ def test_each_amount_does_what_it_says() -> None:
     wide = Viewing(**(STILL | {"stretch": 0.5}))(np.tile(np.linspace(0, 1, 20, dtype=np.float32), (50, 1)), (20,), DRAW)
     assert wide[:, 9:11].mean() == pytest.approx(0.5, abs=0.02), "the middle stays"
     assert not np.allclose(wide[0], wide[1])
+
+
+def test_what_goes_out_comes_in_at_the_other_end() -> None:
+    bump = np.zeros((200, 20), np.float32)
+    bump[:, 10] = 1.0
+    settings = STILL | {"shift": 0.9}
+    np.testing.assert_allclose(Viewing(**settings, edges="wrapped")(bump, (20,), DRAW).sum(1), 1, atol=1e-5)
+    assert Viewing(**settings)(bump, (20,), DRAW).sum(1).min() == 0
+    with pytest.raises(ConfigError, match="edges"):
+        from_dict({"edges": "round"}, Viewing)
+
+
+def test_a_tilt_is_a_straight_line() -> None:
+    lines = Viewing(**(STILL | {"tilt": 0.5}))(np.zeros((200, 20), np.float32), (20,), DRAW)
+    rise = lines[:, -1] - lines[:, 0]
+    assert -0.5 <= rise.min() < -0.4 and 0.4 < rise.max() <= 0.5
+    np.testing.assert_allclose(np.diff(lines, n=2, axis=1), 0, atol=1e-6)
+    np.testing.assert_allclose(lines.mean(1), 0, atol=1e-6)
 
 
 def test_views_follow_from_the_draw() -> None:

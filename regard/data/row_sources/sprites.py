@@ -15,6 +15,8 @@ from regard.base.errors import check_at_least
 from regard.base.files import replacing
 from regard.data.number_rows import RowSet, RowSource
 
+_SHAPES = ("square", "ellipse", "triangle")
+_NUMBERS = dict(enumerate("one two three four five six seven eight nine ten".split()))
 _FINE = 3
 """points along each side of a pixel at which it is looked up"""
 
@@ -40,6 +42,17 @@ class Sprites(RowSource):
 
     def rows(self) -> RowSet:
         return _made(self)
+
+    def captions(self) -> tuple[str, ...]:
+        """Shape, size and place in words; not the angle, by which a square looks the same after a quarter of a turn."""
+        found = self.rows().factors
+        return () if found is None else tuple(map(self._caption, found.tolist()))
+
+    def _caption(self, factors: list[int]) -> str:
+        shape, size, _, x, y = factors
+        sized = "small" if size == 0 and self.sizes > 1 else "large" if size == self.sizes - 1 else "middling"
+        column = chr(ord("A") + x) if x < 26 else str(x + 1)
+        return f"a {sized} {_SHAPES[shape]} in column {column} of row {_NUMBERS.get(y, y + 1)}"
 
 
 @cache
