@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from regard.base.errors import RegardError, UsageError
 from regard.base.files import read_lines
-from regard.data.labels import read_labeled
+from regard.data.labeled_files import read_labeled
 
 _TABLES = (".tsv", ".jsonl", ".ndjson")
 

@@ -1,33 +1,21 @@
-"""Labeled examples for classification: a label, or several, and one or two texts.
-
-| written as | an example |
-|---|---|
-| `tsv` | label, text and, if there is one, a second text, split at tabs; several labels are split at commas |
-| `jsonl` | an object a line; `keys` names the label and the texts; several labels are a list |
-
-A file of examples may be gzip-compressed.
-"""
+"""Labeled examples for classification: their classes by number, class weights, and batches of them."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Literal, get_args
+from dataclasses import dataclass, field, replace
+from typing import Literal
 
-import msgspec
 import numpy as np
 import torch
 from jaxtyping import Float32, Int64
 from torch import Tensor
 
-from regard.base.errors import ConfigError, RegardError, check_one_of
-from regard.base.files import read_lines
+from regard.base.errors import RegardError
 from regard.data.framed import FramedTexts, batch_of
 from regard.data.item import even_rows
 from regard.data.plan import BatchPlan, BatchPosition
+from regard.data.word_dropout import WordDropout
 
 LabelCount = Literal["one", "several"]
-LabeledFormat = Literal["tsv", "jsonl"]
-_SUFFIXES: dict[str, LabeledFormat] = {".tsv": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl"}
 
 
 @dataclass(frozen=True)
@@ -37,70 +25,6 @@ class LabeledExample:
     labels: tuple[str, ...]
     texts: tuple[str, ...]
     line: int
-
-
-def read_labeled(
-    path: Path,
-    *,
-    format: LabeledFormat | None = None,  # noqa: A002 the setting's name
-    keys: Sequence[str] = ("label", "text"),
-    labels: LabelCount = "one",
-) -> list[LabeledExample]:
-    """The examples of a file; the first mistake in it is an error that names its line."""
-    suffixes = [suffix for suffix in Path(path).suffixes if suffix != ".gz"]
-    form = format or _SUFFIXES.get(suffixes[-1] if suffixes else "")
-    if form is None:
-        raise ConfigError(f"{path}: is this tsv or jsonl? the file's name does not tell; set data.format")
-    check_one_of("data", get_args(LabeledFormat), format=form)
-    if not 2 <= len(keys) <= 3:
-        raise ConfigError(f"data.keys: name the label and one or two texts, not {len(keys)} keys")
-    found: list[LabeledExample] = []
-    for number, line in enumerate(read_lines(path), start=1):
-        if not line.strip():
-            continue
-        where = f"{path}, line {number}"
-        label, texts = _of_object(line, keys, where) if form == "jsonl" else _of_columns(line, where)
-        chosen = _labels(label, labels, where)
-        if found and len(found[0].texts) != len(texts):
-            raise RegardError(f"{where}: has {_counted(len(texts))}, but the lines before have {len(found[0].texts)}")
-        found.append(LabeledExample(chosen, texts, number))
-    if not found:
-        raise RegardError(f"{path}: there are no examples")
-    return found
-
-
-def _of_columns(line: str, where: str) -> tuple[str, tuple[str, ...]]:
-    label, *texts = line.split("\t")
-    if not 1 <= len(texts) <= 2:
-        raise RegardError(
-            f"{where}: must be a label and one or two texts, split at tabs, but has {len(texts) + 1} columns"
-        )
-    return label, tuple(texts)
-
-
-def _of_object(line: str, keys: Sequence[str], where: str) -> tuple[Any, tuple[str, ...]]:
-    try:
-        content = msgspec.json.decode(line)
-        values = [content[key] for key in keys]
-    except (msgspec.DecodeError, KeyError, TypeError) as error:
-        raise RegardError(f"{where}: must be a JSON object with {', '.join(keys)} ({error})") from error
-    label, *texts = values
-    if not all(isinstance(text, str) for text in texts):
-        raise RegardError(f"{where}: {' and '.join(keys[1:])} must be texts")
-    return label, tuple(texts)
-
-
-def _labels(label: Any, count: LabelCount, where: str) -> tuple[str, ...]:
-    if count == "several":
-        parts = label if isinstance(label, list) else str(label).split(",")
-        return tuple(dict.fromkeys(stripped for part in parts if (stripped := str(part).strip())))
-    if isinstance(label, list | dict) or not str(label).strip():
-        raise RegardError(f'{where}: must have one label; set data.labels = "several" if there may be more or none')
-    return (str(label).strip(),)
-
-
-def _counted(texts: int) -> str:
-    return "one text" if texts == 1 else f"{texts} texts"
 
 
 def classes_of(examples: Sequence[LabeledExample], where: str) -> tuple[str, ...]:
@@ -165,10 +89,12 @@ class LabeledRows:
     labels: Tensor
     weights: Tensor
     plan: BatchPlan
+    dropout: WordDropout = field(default_factory=WordDropout)
 
     def at(self, position: BatchPosition) -> LabeledTexts:
-        """The batch at a position."""
-        return self.of(self.plan.at(position).tolist())
+        """The batch at a position, after word dropout."""
+        batch = self.of(self.plan.at(position).tolist())
+        return replace(batch, texts=self.dropout(batch.texts, position))
 
     def of(self, chosen: Sequence[int]) -> LabeledTexts:
         """A batch of the examples with these numbers."""

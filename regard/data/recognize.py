@@ -11,6 +11,7 @@ from regard.base.files import read_lines, unreadable
 from regard.base.unpacking import PACKED, archive_names, opened
 from regard.data.format import TEXT_FORMATS, Doubt, Format, Hints, Recognized
 from regard.data.formats.jsonl import Jsonl
+from regard.data.formats.marked import marks_of
 from regard.data.formats.text import Text
 from regard.data.formats.tsv import Tsv
 from regard.data.languages import language_in, language_of
@@ -106,6 +107,8 @@ def _tabbed(file: Path, lines: Sequence[str], by_name: str | None, hints: Hints)
     names = re.split("[,;]", lines[0])
     if len(names) >= 2 and len(lines) > 1 and sum(language_in(name.strip('" ')) is not None for name in names) >= 2:
         return "csv"
+    if marks_of(lines) is not None:
+        return "marked"
     if hints.columns is not None:
         raise UsageError(f"{file}: has no columns: its lines have neither tabs nor a header")
     return "text"

@@ -7,7 +7,8 @@
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -18,12 +19,15 @@ from torch import Tensor
 
 from regard.base.errors import RegardError
 from regard.base.files import read_lines
+from regard.data.column_choice import are_labels
 from regard.data.framed import Frame, FramedTexts, batch_of
 from regard.data.item import even_rows
 from regard.data.plan import BatchPlan, BatchPosition
 from regard.data.subwords.tokenizer import Subwords
+from regard.data.word_dropout import WordDropout
 
 TaggedFormat = Literal["columns", "jsonl"]
+_LOOKED_AT = 2_000
 NO_TAG = -1
 """where no tag is asked for: padding, marks, and all tokens of a word but its first"""
 
@@ -37,17 +41,43 @@ class TaggedSentence:
     line: int
 
 
-def read_tagged(path: Path, format: TaggedFormat | None = None) -> list[TaggedSentence]:  # noqa: A002 the setting's name
-    """The sentences of a file; the first mistake in it is an error that names its line."""
+def read_tagged(
+    path: Path,
+    format: TaggedFormat | None = None,  # noqa: A002 the setting's name
+    column: int | None = None,
+) -> list[TaggedSentence]:
+    """The sentences of a file; the first mistake in it is an error that names its line.
+
+    Of columns, the one with this number, from 1, holds the tags; None: the last.
+    """
     objects = (format or ("jsonl" if ".jsonl" in Path(path).suffixes else "columns")) == "jsonl"
     lines = enumerate(read_lines(path), start=1)
-    found = list(_of_objects(lines, path) if objects else _of_columns(lines, path))
+    found = list(_of_objects(lines, path) if objects else _of_columns(lines, path, column))
     if not found:
         raise RegardError(f"{path}: there are no sentences")
     return found
 
 
-def _of_columns(lines: Iterator[tuple[int, str]], path: Path) -> Iterator[TaggedSentence]:
+def tells_tags(path: Path) -> bool:
+    """Whether the first lines of a file are words with a tag each: columns in blocks, or JSON with words and tags."""
+    try:
+        lines = list(islice(read_lines(path), _LOOKED_AT))
+    except RegardError:
+        return False
+    if lines and lines[0].lstrip().startswith("{"):
+        try:
+            return {"words", "tags"} <= msgspec.json.decode(lines[0], type=dict[str, object]).keys()
+        except msgspec.DecodeError:
+            return False
+    rows = [line.split() for line in lines]
+    filled = [row for row in rows if row]
+    widths = {len(row) for row in filled}
+    if len(widths) != 1 or widths == {1} or not 0 < len(rows) - len(filled) <= len(filled) // 2:
+        return False
+    return are_labels([row[-1] for row in filled]) and not are_labels([row[0] for row in filled])
+
+
+def _of_columns(lines: Iterator[tuple[int, str]], path: Path, column: int | None) -> Iterator[TaggedSentence]:
     words: list[str] = []
     tags: list[str] = []
     number = 0
@@ -55,9 +85,13 @@ def _of_columns(lines: Iterator[tuple[int, str]], path: Path) -> Iterator[Tagged
         columns = line.split()
         if len(columns) == 1:
             raise RegardError(f"{path}, line {number}: must be a word and, in the last column, its tag")
+        if columns and column is not None and len(columns) < column:
+            raise RegardError(
+                f"{path}, line {number}: has {len(columns)} columns, so there is no tag in column {column}"
+            )
         if columns:
             words.append(columns[0])
-            tags.append(columns[-1])
+            tags.append(columns[-1 if column is None else column - 1])
         elif words:
             yield TaggedSentence(tuple(words), tuple(tags), number)
             words, tags = [], []
@@ -140,10 +174,12 @@ class TaggedRows:
     tags: Sequence[list[int]]
     """of each token"""
     plan: BatchPlan
+    dropout: WordDropout = field(default_factory=WordDropout)
 
     def at(self, position: BatchPosition) -> TaggedTexts:
-        """The batch at a position."""
-        return self.of(self.plan.at(position).tolist())
+        """The batch at a position, after word dropout."""
+        batch = self.of(self.plan.at(position).tolist())
+        return replace(batch, texts=self.dropout(batch.texts, position))
 
     def of(self, chosen: Sequence[int]) -> TaggedTexts:
         """A batch of the sentences with these numbers."""

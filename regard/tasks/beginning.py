@@ -9,6 +9,7 @@ import torch
 from regard.base.errors import ConfigError, UsageError
 from regard.base.files import digest
 from regard.models.model import Design
+from regard.models.pictured import PICTURE_SIZES
 from regard.runs.artifact import Artifact
 from regard.runs.folder import model_file
 from regard.runs.snapshot import open_artifact
@@ -68,7 +69,9 @@ class Beginning:
     ) -> None:
         """Refuse a model of which more than the head is new: tensors whose shape follows from the number of classes."""
         with torch.device("meta"):
-            other = {name: 1 + size for name, size in prepared.sizes.items() if name not in _SIDES}
+            other = {
+                name: 1 + size for name, size in prepared.sizes.items() if name not in (*_SIDES, *PICTURE_SIZES[:3])
+            }
             shapes = design.build({**prepared.sizes, **other}).state_dict()
         for name in new:
             same = name in shapes and shapes[name].shape == own[name].shape

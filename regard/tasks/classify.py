@@ -12,13 +12,13 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from regard.base.errors import ConfigError, check_one_of
-from regard.base.files import digest, read_text, write_text
+from regard.base.files import read_text, write_text
 from regard.data.checkup import Checkup
 from regard.data.framed import Frame
+from regard.data.labeled_files import LabeledFormat, labeled_digest, read_labeled
 from regard.data.labels import (
     LabelCount,
     LabeledExample,
-    LabeledFormat,
     LabeledRows,
     LabeledTexts,
     balanced_weights,
@@ -26,10 +26,10 @@ from regard.data.labels import (
     classes_of,
     label_tensor,
     numbered,
-    read_labeled,
 )
 from regard.data.plan import BatchPlan, BatchSettings
 from regard.data.subwords.tokenizer import Subwords
+from regard.data.word_dropout import WordDropout
 from regard.decoding.classifier import Classifier
 from regard.decoding.strategy import Strategy
 from regard.metrics.classification import class_metrics, class_scores
@@ -38,7 +38,8 @@ from regard.models.headed import Headed
 from regard.models.model import Design
 from regard.runs.artifact import Artifact
 from regard.tasks.class_outputs import write_classes
-from regard.tasks.task import Evaluation, Prepared, Say, Task
+from regard.tasks.label_advice import advise_labels
+from regard.tasks.task import Advice, Evaluation, Prepared, Say, Task, Wishes
 from regard.tasks.texts import SubwordChoice, one_model, refuse_other
 from regard.training.loss import Loss
 from regard.training.validation import mean_losses
@@ -51,13 +52,14 @@ class LabeledData:
     """The files of labeled examples; see `regard.data.labels`."""
 
     train: tuple[Path, ...]
-    """the files of labeled examples to learn from"""
+    """the files of labeled examples to learn from, or a folder that has a folder of .txt files for each label"""
     dev: tuple[Path, ...] | None = None
     """the files of the validation set"""
     format: LabeledFormat | None = None
     """by default told by the file's suffix"""
-    keys: tuple[str, ...] = ("label", "text")
-    """the names of the label and of the texts in JSON lines"""
+    keys: tuple[int | str, ...] | None = None
+    """the label and one or two texts: names of a header or of JSON's keys, or numbers of columns from 1; none: told by
+    names such as label and text, or by which column repeats few texts"""
     labels: LabelCount = "one"
     """whether an example has one label, or any number of them"""
 
@@ -110,16 +112,20 @@ class Classify(Task):
     subwords: SubwordChoice = field(default_factory=SubwordChoice)
     batches: BatchSettings = field(default_factory=BatchSettings)
     frame: Frame = field(default_factory=lambda: Frame(longest=512))
+    word_dropout: WordDropout = field(default_factory=WordDropout)
     class_loss: ClassLoss = field(default_factory=ClassLoss, metadata={"path": "training.loss"})
+
+    @classmethod
+    def advise(cls, files: Sequence[Path], wishes: Wishes) -> Advice | None:
+        return advise_labels(files, wishes)
 
     def prepare(self, folder: Path, data: Path, say: Say = lambda text: None) -> PreparedLabels:
         examples = self.data.read(self.data.train, data)
         where = " and ".join(str(data / file) for file in self.data.train)
-        contents = " ".join(digest(data / file) for file in self.data.train)
+        contents = " ".join(labeled_digest(data / file) for file in self.data.train)
         refuse_other(hashlib.sha256(contents.encode()).hexdigest(), f"data.train: {where}", folder / "text.sha256")
         say("subwords")
-        texts = [text for example in examples for text in example.texts]
-        subwords = self.subwords.of_texts(texts, folder / "subwords.json", data)
+        subwords = self.subwords.of_texts(_texts(examples), folder / "subwords.json", data)
         kept = folder / "classes.json"
         if not kept.exists():
             write_text(kept, json.dumps(classes_of(examples, where), ensure_ascii=False))
@@ -137,6 +143,10 @@ class Classify(Task):
             texts=len(examples[0].texts),
             frequency=class_counts(train.labels, len(classes)),
         )
+
+    def texts(self, data: Path) -> list[str]:
+        """The training texts, from which subwords are learned."""
+        return _texts(self.data.read(self.data.train, data))
 
     def loss(self, model: Headed, item: LabeledTexts) -> Loss:
         logits = model(*item.texts.parts)
@@ -162,6 +172,7 @@ class Classify(Task):
             "classes": list(prepared.classes),
             "labels": self.data.labels,
             "texts": prepared.texts,
+            "keys": None if self.data.keys is None else list(self.data.keys),
             "frame": {"longest": self.frame.longest, "separators": self.frame.separators},
         }
 
@@ -187,13 +198,14 @@ class Classify(Task):
             told["classes"],
             labels=told.get("labels", "one"),
             texts=told.get("texts", 1),
+            keys=told.get("keys"),
             frame=Frame(**told.get("frame", {})),
         )
 
     @classmethod
     def evaluate(cls, opened: Classifier, files: Sequence[Path], how: Evaluation) -> list[QualityScore]:
         """Accuracy, macro F1, Matthews' correlation and the calibration error on labeled files."""
-        examples = [example for file in files for example in read_labeled(file, labels=opened.labels)]
+        examples = [example for file in files for example in opened.read(file)]
         numbers = numbered(examples, opened.classes, str(files[0]))
         found = opened.classify([example.texts for example in examples])
         true = label_tensor(numbers, len(opened.classes), opened.labels)
@@ -210,7 +222,7 @@ class Classify(Task):
         lengths = torch.tensor([len(row) for row, _ in rows]).int().numpy()
         balanced = self.class_loss.weights == "balanced"
         weights = balanced_weights(labels, len(classes)) if balanced else torch.ones(len(labels))
-        return LabeledRows(rows, labels, weights, BatchPlan(lengths, lengths, self.batches))
+        return LabeledRows(rows, labels, weights, BatchPlan(lengths, lengths, self.batches), self.word_dropout)
 
     def _dev(self, data: Path, classes: Sequence[str], subwords: Subwords, texts: int) -> list[LabeledTexts]:
         if self.data.dev is None:
@@ -226,3 +238,7 @@ class Classify(Task):
 
 def _probabilities(logits: Tensor, labels: LabelCount) -> Tensor:
     return (logits.softmax(-1) if labels == "one" else logits.sigmoid()).float()
+
+
+def _texts(examples: Sequence[LabeledExample]) -> list[str]:
+    return [text for example in examples for text in example.texts]

@@ -3,7 +3,8 @@
     loss = - Σ_i ½ (log softmax_j(cos(a_i, b_j) / τ)_i + log softmax_j(cos(b_i, a_j) / τ)_i)
 
 In-batch negatives: Henderson et al., 2017, https://arxiv.org/abs/1705.00652; for sentence encoders Reimers and
-Gurevych, 2019, https://arxiv.org/abs/1908.10084.
+Gurevych, 2019, https://arxiv.org/abs/1908.10084. Lines without partners are their own: the encoder reads each line
+twice, and dropout makes two views a_i, b_i of it. SimCSE: Gao et al., 2021, https://arxiv.org/abs/2104.08821.
 """
 
 from collections.abc import Sequence
@@ -18,7 +19,7 @@ from regard.base.errors import ConfigError, RegardError
 from regard.base.files import write_text
 from regard.data.corpus import Corpus
 from regard.data.framed import Frame
-from regard.data.labels import read_labeled
+from regard.data.labeled_files import read_labeled
 from regard.data.plan import BatchPlan, BatchSettings
 from regard.data.subwords.tokenizer import Subwords
 from regard.data.text_pairs import PairRows, TextPairs
@@ -31,6 +32,7 @@ from regard.models.model import Design
 from regard.runs.artifact import Artifact
 from regard.tasks.task import Evaluation, Prepared, Say, Task
 from regard.tasks.texts import DataSettings, SubwordChoice, one_model, refuse_other
+from regard.training.contrast_loss import partner_loss
 from regard.training.loss import Loss
 
 
@@ -60,32 +62,47 @@ class Embed(Task):
     batches: BatchSettings = field(default_factory=BatchSettings)
     frame: Frame = field(default_factory=lambda: Frame(longest=256))
     pair_loss: PairLoss = field(default_factory=PairLoss, metadata={"path": "training.loss"})
+    design: Design | None = field(default=None, metadata={"path": "model"})
 
     def prepare(self, folder: Path, data: Path, say: Say = lambda text: None) -> Prepared:
-        corpus = self.data.training(data, sides=2)
+        corpus = self._training(data)
         refuse_other(corpus.fingerprint(), f"data.train: {corpus.files[0]}", folder / "text.sha256")
         say("subwords")
         pairs = list(corpus.rows())
         subwords = self.subwords.of_texts([text for pair in pairs for text in pair], folder / "subwords.json", data)
         say("encoding")
-        dev = (
-            [] if self.data.dev is None else self._rows(self.data.corpus(self.data.dev, data, "error"), subwords).all()
-        )
         return Prepared(
             sizes={"text": len(subwords), "vector": 1},
             train=self._rows(corpus, subwords),
-            dev=dev,
+            dev=[] if self.data.dev is None else self._rows(self._held_out(data), subwords).all(),
             tokenizers={"text": subwords.to_json()},
-            summary=f"{len(pairs):,} pairs of texts",
+            summary=f"{len(pairs):,} {'pairs of texts' if corpus.sides == 2 else 'texts, each its own partner'}",
         )
+
+    def _training(self, data: Path) -> Corpus:
+        """Pairs, or lines; of a line dropout has to make two views."""
+        corpus = self.data.training(data, self.data.corpus(self.data.train, data, "skip").sides)
+        share = getattr(self.design, "dropout", None)
+        if corpus.sides == 1 and share == 0:
+            raise ConfigError(
+                "model.dropout: must be more than 0, such as 0.1: lines have no partners, so dropout makes two views "
+                "of each (SimCSE)"
+            )
+        return corpus
+
+    def _held_out(self, data: Path) -> Corpus:
+        """Pairs to validate on: without dropout, a line would always find itself."""
+        corpus = self.data.corpus(self.data.dev or (), data, "error")
+        if corpus.sides != 2:
+            raise ConfigError(
+                f"data.dev: {corpus.files[0]} holds lines; sentence vectors are validated on pairs of texts"
+            )
+        return corpus
 
     def loss(self, model: Headed, item: TextPairs) -> Loss:
         """The loss, and how many texts have their own partner as the nearest."""
         first, second = (F.normalize(model(*side.parts), dim=-1) for side in (item.first, item.second))
-        logits = first @ second.T / self.pair_loss.temperature
-        own = torch.arange(len(logits), device=logits.device)
-        total = (F.cross_entropy(logits, own, reduction="sum") + F.cross_entropy(logits.T, own, reduction="sum")) / 2
-        found = (logits.detach().argmax(1) == own).sum().to(logits)
+        total, found = partner_loss(first @ second.T / self.pair_loss.temperature)
         return Loss(total, item.count, {"accuracy": found})
 
     def extras(self, design: Design, model: Headed, prepared: Prepared) -> dict[str, Any]:
@@ -127,7 +144,7 @@ class Embed(Task):
 
     def _rows(self, corpus: Corpus, subwords: Subwords) -> PairRows:
         pairs = list(corpus.rows())
-        first, second = (self.frame.rows(subwords, [(pair[side],) for pair in pairs]) for side in (0, 1))
+        first, second = (self.frame.rows(subwords, [(pair[side],) for pair in pairs]) for side in (0, -1))
         lengths = [torch.tensor([len(row) for row, _ in side]).int().numpy() for side in (first, second)]
         return PairRows(first, second, BatchPlan(lengths[0], lengths[1], self.batches))
 

@@ -1,7 +1,9 @@
 """Recommended settings for pictures: a run.toml with reasons in words."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from regard.base.errors import UsageError
@@ -27,15 +29,11 @@ channels = {channels}                   # 1: gray, 3: in color
 pictures = {batch}                  # a step learns from this many
 
 [augment]                      # random changes of training pictures that leave their class as it is
-shift = {shift}                      # pixels
-crop = {crop}                     # the smallest share of the area that is cut out
-
-[model]
-name = "{model}"                   # vit, swin or cnn
-{sizes}
+crop = 0.8                     # the smallest share of the area that is cut out and scaled up
+turn = 10.0                    # degrees
 
 [training]
-steps = {steps}
+{base}steps = {steps}
 patience = 20                  # early stopping after this many validations without improvement
 validate_every = {every}
 checkpoint_every = {every}
@@ -46,14 +44,15 @@ clip = 1.0
 smoothing = 0.1
 
 [training.optimizer]
-name = "adam"
+name = "{optimizer}"
 learning_rate = {rate}
 weight_decay = 0.05
 
 [training.schedule]
 name = "cosine"
 warmup = {warmup}
-"""
+
+{model}"""
 _SETS: Mapping[str, tuple[str, ...]] = {
     "train": ("train", "training"),
     "dev": ("dev", "val", "valid", "validation"),
@@ -89,18 +88,34 @@ def image_sets(files: Sequence[Path]) -> dict[str, Path] | None:
     return {"train": path} if looks_like_images(path) else None
 
 
-def image_settings(sets: Mapping[str, Path], wishes: Wishes) -> Advice:
-    """A run.toml for pictures with classes."""
+@dataclass(frozen=True)
+class PictureModelChoice:
+    """The model of a run, the size of its pictures, and how it learns."""
+
+    table: str
+    """[model], as run.toml has it"""
+    words: str
+    channels: int
+    height: int
+    width: int
+    optimizer: str = "muon"
+    rate: float = 2e-3
+    epochs: int = 45
+    base: str = ""
+    """the lines of [training] that name the model to begin with"""
+
+
+def image_settings(
+    sets: Mapping[str, Path], wishes: Wishes, choose: Callable[..., PictureModelChoice] | None = None
+) -> Advice:
+    """A run.toml for pictures with classes; `choose` gives the model for pictures of channels, height and width."""
     given: dict[str, tuple[Path, ...]] = {part: (path,) for part, path in sets.items()}
     given |= {part: files for part, files in (("dev", wishes.dev), ("test", wishes.test)) if files}
-    count, classes, channels, height, width = _looked_at(sets["train"])
-    model = wishes.model or "vit"
-    if model not in ("vit", "swin", "cnn"):
-        raise UsageError(f"init: {model} does not read pictures; vit, swin and cnn do")
-    height, width, sizes = _fitting(model, height, width, wishes.preset)
+    count, classes, *shape = _looked_at(sets["train"])
+    chosen = (choose or partial(_new_model, wishes))(*shape)
     batch = 32 if count < 5_000 else 64
     steps = max(1, -(-count * 9 // 10 // batch))
-    reason = f"{count:,} pictures of {classes} classes, seen at {height} × {width} pixels: {model}"
+    reason = f"{count:,} pictures of {classes} classes, seen at {chosen.height} × {chosen.width} pixels: {chosen.words}"
     held = f"dev = {relative_paths(given['dev'], wishes.out)}\n" if "dev" in given else "hold_out = 0.1\n"
     text = _TEMPLATE.format(
         out=wishes.out,
@@ -108,21 +123,35 @@ def image_settings(sets: Mapping[str, Path], wishes: Wishes) -> Advice:
         name=json.dumps(wishes.name or sets["train"].resolve().name.split(".")[0], ensure_ascii=False),
         train=relative_paths(given["train"], wishes.out),
         dev=held,
-        height=height,
-        width=width,
-        channels=channels,
+        height=chosen.height,
+        width=chosen.width,
+        channels=chosen.channels,
         batch=batch,
-        shift=float(max(1, min(height, width) // 14)),
-        crop=1.0 if min(height, width) < 16 else 0.8,
-        model=model,
-        sizes=sizes,
-        steps=min(_STEPS, 60 * steps),
+        base=chosen.base,
+        steps=min(_STEPS, chosen.epochs * steps),
         every=min(200, steps),
-        rate=2e-3,
+        optimizer=chosen.optimizer,
+        rate=chosen.rate,
         warmup=min(200, 5 * steps),
+        model=chosen.table,
     )
     after = f"test set: regard evaluate RUN {sets['test']}" if "test" in sets and not wishes.test else ""
     return Advice(text, (reason, after) if after else (reason,))
+
+
+def _new_model(wishes: Wishes, channels: int, height: int, width: int) -> PictureModelChoice:
+    model = wishes.model or "vit"
+    if model not in ("vit", "swin", "cnn"):
+        raise UsageError(f"init: {model} does not read pictures; vit, swin and cnn do")
+    high, wide, sizes = _fitting(model, height, width, wishes.preset)
+    return PictureModelChoice(
+        f'[model]\nname = "{model}"                   # vit, swin or cnn\n{sizes}\n',
+        model,
+        channels,
+        high,
+        wide,
+        optimizer="adam" if model == "cnn" else "muon",  # Muon is for matrices, which convolutions have few of
+    )
 
 
 def _looked_at(path: Path, part: SetPart = "train") -> tuple[int, int, int, int, int]:

@@ -1,7 +1,7 @@
 """A run from its settings to its model: prepare the data, train, and let the task finish."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,17 +11,28 @@ from regard.base.errors import ConfigError, RegardError
 from regard.base.joining import joined_ranks, own_device
 from regard.base.ranks import ALONE, Ranks
 from regard.base.room import available_memory
+from regard.data.word_vectors import WordVectors
 from regard.runs.artifact import Artifact
 from regard.runs.folder import RunFolder
 from regard.runs.forgery import bounded
 from regard.tasks.beginning import Beginning
 from regard.tasks.ranked import prepared_in_turn, run_folder_of
 from regard.tasks.run import Run
+from regard.tasks.starting_vectors import enter_vectors, starting_vectors_of
 from regard.tasks.task import Prepared
 from regard.training.progress import Progress, Silent
 from regard.training.trainer import Outcome, Trainer
 
-_READING = {"data.format", "data.keys", "data.leaks", "data.test", "data.mix", "data.weight", "batches.shuffle"}
+_READING = {
+    "data.format",
+    "data.keys",
+    "data.leaks",
+    "data.test",
+    "data.mix",
+    "data.weight",
+    "data.vectors",
+    "batches.shuffle",
+}
 """settings that older runs spell otherwise or lack; what they change in the text is found by its hash"""
 _LIMITS = {"training.steps", "training.epochs", "training.patience", "training.keep"}
 _FREE = {"task", "decoding", "training.distribution", *_LIMITS, *_READING}
@@ -40,6 +51,8 @@ class Started:
     prepared: Prepared
     base: Beginning | None = None
     """the model that training begins with"""
+    vectors: Mapping[str, WordVectors] = field(default_factory=dict)
+    """the word vectors that embeddings begin with, by side"""
 
     def model(self) -> Any:
         """The model with newly initialized weights, the same for the same seed, or with those of its base."""
@@ -51,6 +64,7 @@ class Started:
         torch.manual_seed(self.run.training.seed)
         model = self.run.model.build(self.prepared.sizes)
         self.run.task.check_offer(model)
+        enter_vectors(model, self.vectors)
         if self.base is None:
             return model, {}
         task, tuning = self.run.task, self.run.training.tuning
@@ -134,6 +148,7 @@ def train_run(run: Run, path: Path, data: Path, progress: Progress, device: str 
             try:
                 prepared = prepared_in_turn(run, path, data, heard, ranks, leader)
                 started = Started(run, prepared, base_of(run, data, path if ranks.rank == leader else None))
+                started = replace(started, vectors=starting_vectors_of(run.task, prepared, data, heard.note))
                 model, rates = started.tuned()
                 model = model.to(place)
                 trainer = started.trainer(model, folder, heard, ranks, rates)

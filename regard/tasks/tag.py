@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import torch
 import torch.nn.functional as F
 
+from regard.base.errors import check_at_least
 from regard.base.files import digest, read_text, write_text
 from regard.data.framed import Frame
 from regard.data.plan import BatchPlan, BatchSettings
@@ -24,6 +25,7 @@ from regard.data.tags import (
     tag_numbers,
     word_row,
 )
+from regard.data.word_dropout import WordDropout
 from regard.decoding.strategy import Strategy
 from regard.decoding.tagger import Tagger
 from regard.metrics.chunks import chunk_f1, is_chunked
@@ -31,7 +33,8 @@ from regard.metrics.quality import QualityScore
 from regard.models.headed import Headed
 from regard.models.model import Design
 from regard.runs.artifact import Artifact
-from regard.tasks.task import Evaluation, Prepared, Say, Task
+from regard.tasks.label_advice import advise_tags
+from regard.tasks.task import Advice, Evaluation, Prepared, Say, Task, Wishes
 from regard.tasks.texts import SubwordChoice, one_model, refuse_other
 from regard.training.loss import Loss
 from regard.training.validation import mean_losses
@@ -47,10 +50,15 @@ class TaggedData:
     """the files of the validation set"""
     format: TaggedFormat | None = None
     """by default jsonl for files of that suffix, else columns"""
+    column: int | None = None
+    """the column of the tags, counted from 1; none: the last"""
+
+    def __post_init__(self) -> None:
+        check_at_least("data", 2, column=2 if self.column is None else self.column)
 
     def read(self, files: tuple[Path, ...], folder: Path) -> list[TaggedSentence]:
         """The sentences of all files; relative names start at `folder`."""
-        return [sentence for file in files for sentence in read_tagged(folder / file, self.format)]
+        return [sentence for file in files for sentence in read_tagged(folder / file, self.format, self.column)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +83,11 @@ class Tag(Task):
     subwords: SubwordChoice = field(default_factory=SubwordChoice)
     batches: BatchSettings = field(default_factory=BatchSettings)
     frame: Frame = field(default_factory=lambda: Frame(longest=512))
+    word_dropout: WordDropout = field(default_factory=WordDropout)
+
+    @classmethod
+    def advise(cls, files: Sequence[Path], wishes: Wishes) -> Advice | None:
+        return advise_tags(files, wishes)
 
     def prepare(self, folder: Path, data: Path, say: Say = lambda text: None) -> PreparedTags:
         sentences = self.data.read(self.data.train, data)
@@ -82,8 +95,7 @@ class Tag(Task):
         contents = " ".join(digest(data / file) for file in self.data.train)
         refuse_other(hashlib.sha256(contents.encode()).hexdigest(), f"data.train: {where}", folder / "text.sha256")
         say("subwords")
-        texts = [" ".join(sentence.words) for sentence in sentences]
-        subwords = self.subwords.of_texts(texts, folder / "subwords.json", data)
+        subwords = self.subwords.of_texts(_lines(sentences), folder / "subwords.json", data)
         kept = folder / "tags.json"
         if not kept.exists():
             found = sorted({tag for sentence in sentences for tag in sentence.tags})
@@ -103,6 +115,10 @@ class Tag(Task):
             held_out=held_out,
         )
 
+    def texts(self, data: Path) -> list[str]:
+        """The training sentences, from which subwords are learned."""
+        return _lines(self.data.read(self.data.train, data))
+
     def loss(self, model: Headed, item: TaggedTexts) -> Loss:
         asked = item.tags != NO_TAG
         logits, wanted = model(*item.texts.parts)[asked], item.tags[asked]
@@ -121,7 +137,7 @@ class Tag(Task):
     def extras(self, design: Design, model: Headed, prepared: PreparedTags) -> dict[str, Any]:
         """The names of the tags, and how sentences are read."""
         frame = {"longest": self.frame.longest, "separators": self.frame.separators}
-        return {"tags": list(prepared.tags), "frame": frame}
+        return {"tags": list(prepared.tags), "frame": frame, "column": self.data.column}
 
     @classmethod
     def open(
@@ -136,12 +152,12 @@ class Tag(Task):
         artifact, model = one_model(artifacts, models)
         told = artifact.extras
         subwords = Subwords.from_json(artifact.tokenizers["text"])
-        return Tagger(model, subwords, told["tags"], frame=Frame(**told.get("frame", {})))
+        return Tagger(model, subwords, told["tags"], told.get("column"), frame=Frame(**told.get("frame", {})))
 
     @classmethod
     def evaluate(cls, opened: Tagger, files: Sequence[Path], how: Evaluation) -> list[QualityScore]:
         """F1 of chunks, if the tags mark any, and accuracy by word."""
-        sentences = [sentence for file in files for sentence in read_tagged(file)]
+        sentences = [sentence for file in files for sentence in read_tagged(file, column=opened.column)]
         tag_numbers(sentences, opened.tags, str(files[0]))
         predicted = opened.tag([sentence.words for sentence in sentences])
         if how.out is not None:
@@ -165,4 +181,8 @@ class Tag(Task):
             rows.append(row)
             marked.append(own)
         lengths = torch.tensor([len(row) for row, _ in rows]).int().numpy()
-        return TaggedRows(rows, marked, BatchPlan(lengths, lengths, self.batches))
+        return TaggedRows(rows, marked, BatchPlan(lengths, lengths, self.batches), self.word_dropout)
+
+
+def _lines(sentences: Sequence[TaggedSentence]) -> list[str]:
+    return [" ".join(sentence.words) for sentence in sentences]

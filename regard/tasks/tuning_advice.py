@@ -1,25 +1,27 @@
-"""Settings that fine-tune a model on labeled texts: a run.toml with reasons in words.
+"""Settings that fine-tune a model on labeled texts or pictures, or on lines alone (SimCSE): a run.toml with reasons.
 
 The learning rates are those usual for small encoders: 1e-4 for all weights, ten times that for adapters, and more for a
 head alone, which begins at random.
 """
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Any
 
 from regard.base.config import to_toml
 from regard.base.errors import UsageError, unknown
 from regard.base.files import read_lines
-from regard.data.corpus import text_hash
-from regard.data.holding_out import held_out_size
-from regard.data.labels import LabeledExample, classes_of, read_labeled
+from regard.data.labeled_files import labeled_format, read_labeled
+from regard.data.labels import classes_of
 from regard.data.subwords.tokenizer import Subwords
 from regard.models.model import MODELS
+from regard.models.vit import Vit
 from regard.runs.artifact import Artifact
 from regard.runs.snapshot import open_artifact
+from regard.tasks.held_out_examples import split_examples
+from regard.tasks.image_advice import PictureModelChoice, image_sets, image_settings
 from regard.tasks.task import Advice, Wishes
 from regard.tasks.text_files import relative_paths
 
@@ -27,7 +29,7 @@ _TEMPLATE = """\
 # Settings of a run, for regard train {out}. Settings that are not listed have defaults.
 {reasons}
 name = {name}
-task = "classify"
+task = "{task}"
 
 [data]
 train = {train}
@@ -62,6 +64,7 @@ warmup = {warmup}
 
 {model}"""
 
+_PICTURES = ("pictures", "patches")
 _TOKENS = 1_024
 _LOOKED_AT = 1_000
 
@@ -89,28 +92,71 @@ TUNING_WAYS = {
 
 
 def advise_tuning(files: Sequence[Path], wishes: Wishes, base: Path, way: str = "all") -> Advice:
-    """A run.toml that fine-tunes the model at `base` on a file of labels and texts."""
+    """A run.toml that fine-tunes the model at `base` on a file of labels and texts, or on lines without labels."""
     if way not in TUNING_WAYS:
         raise UsageError(unknown("--tuning", way, TUNING_WAYS, "ways of fine-tuning"))
     artifact = open_artifact(base)
+    if artifact.task in _PICTURES:
+        return _advise_pictures(files, wishes, base, artifact, TUNING_WAYS[way])
     if "text" not in artifact.tokenizers or artifact.task == "language":
         raise UsageError(f"{base}: its task is {artifact.task}; --from takes an encoder of texts, such as a BERT")
     if len(files) != 1:
-        raise UsageError(f"init: --from takes one file of labels and texts, not {len(files)}")
-    examples = read_labeled(files[0])
-    classes = classes_of(examples, str(files[0]))
+        raise UsageError(f"init: --from takes one file of labels and texts, not {len(files)}; or one of lines alone")
     name = wishes.name or files[0].name.partition(".")[0]
-    kept, written = _split(files[0], examples, wishes, name)
-    chosen, steps = TUNING_WAYS[way], _steps(artifact, examples, TUNING_WAYS[way].epochs)
+    chosen = TUNING_WAYS[way]
+    if labeled_format(files[0]) is None and not files[0].is_dir():
+        return _advise_lines(files[0], wishes, base, artifact, name, chosen)
+    examples = read_labeled(files[0], keys=wishes.hints.columns)
+    classes = classes_of(examples, str(files[0]))
+    kept, written = split_examples(files[0], examples, wishes, name)
+    steps = _steps(artifact, [" ".join(one.texts) for one in examples], chosen.epochs)
     reasons = (
         f"{len(examples):,} examples of {len(classes)} classes: {', '.join(classes[:6])}{' …' * (len(classes) > 6)}",
         f"from {base}, whose task is {artifact.task}: {chosen.words}",
         f"{steps:,} steps of {_TOKENS:,} tokens: the examples about {chosen.epochs} times",
     )
+    metric = "accuracy" if "dev" in kept else "loss"
+    return Advice(
+        _settings("classify", name, kept, wishes, base, artifact, chosen, steps, metric, reasons), reasons, written
+    )
+
+
+def _advise_lines(file: Path, wishes: Wishes, base: Path, artifact: Artifact, name: str, chosen: _Way) -> Advice:
+    """Sentence vectors from lines without labels: two views of each line by dropout (SimCSE)."""
+    if getattr(artifact.design(), "dropout", 0.0) == 0:
+        raise UsageError(f"{base}: has no dropout, which makes two views of a line; label the lines, or give pairs")
+    lines = [line for line in read_lines(file) if line.strip()]
+    if len(lines) < 2:
+        raise UsageError(f"{file}: has {len(lines)} lines; a line is told from others, so there must be two at least")
+    steps = _steps(artifact, lines, 1)
+    reasons = (
+        f"{len(lines):,} lines without labels: each is its own partner, read twice with other dropout (SimCSE)",
+        f"from {base}, whose task is {artifact.task}: {chosen.words}",
+        f"{steps:,} steps of {_TOKENS:,} tokens: the lines about once",
+    )
+    kept = {"train": file} | ({"dev": wishes.dev[0]} if wishes.dev else {})
+    metric = "accuracy" if wishes.dev else "loss"
+    return Advice(_settings("embed", name, kept, wishes, base, artifact, chosen, steps, metric, reasons), reasons)
+
+
+def _settings(
+    task: str,
+    name: str,
+    kept: Mapping[str, Path],
+    wishes: Wishes,
+    base: Path,
+    artifact: Artifact,
+    chosen: _Way,
+    steps: int,
+    metric: str,
+    reasons: Sequence[str],
+) -> str:
+    """The text of run.toml."""
     where = relative_paths([base], wishes.out)
     frame = artifact.extras.get("frame") or {}
-    text = _TEMPLATE.format(
+    return _TEMPLATE.format(
         out=wishes.out,
+        task=task,
         reasons="\n".join(f"# {reason}" for reason in reasons),
         name=json.dumps(name, ensure_ascii=False),
         train=relative_paths([kept["train"]], wishes.out),
@@ -123,36 +169,41 @@ def advise_tuning(files: Sequence[Path], wishes: Wishes, base: Path, way: str = 
         tuning=json.dumps(chosen.tuning),
         steps=steps,
         validate_every=max(1, steps // (2 * chosen.epochs)),
-        metric="accuracy" if "dev" in kept else "loss",
+        metric=metric,
         rate=chosen.rate,
         warmup=max(1, steps // 10),
         model=to_toml(_Model(artifact.design())),
     )
-    return Advice(text, reasons, written)
 
 
-def _split(
-    file: Path, examples: Sequence[LabeledExample], wishes: Wishes, name: str
-) -> tuple[dict[str, Path], dict[Path, str]]:
-    """The files to train and validate on; without a dev set one is held out: always the same texts."""
-    if wishes.dev:
-        return {"train": file, "dev": wishes.dev[0]}, {}
-    size = held_out_size(len(examples)) if wishes.hold_out is None else wishes.hold_out
-    if not size or 2 * size > len(examples):
-        return {"train": file}, {}
-    order = sorted(examples, key=lambda one: (text_hash(one.texts[0]), one.line))
-    hidden = {text_hash(one.texts[0]) for one in order[:size]}
-    lines = list(read_lines(file))
-    parts: dict[str, list[str]] = {"train": [], "dev": []}
-    for example in examples:
-        parts["dev" if text_hash(example.texts[0]) in hidden else "train"].append(lines[example.line - 1])
-    suffix = next(suffix for suffix in reversed(file.suffixes) if suffix != ".gz")
-    places = {part: wishes.out.parent / f"{name}-{part}{suffix}" for part in parts}
-    return places, {places[part]: "".join(f"{line}\n" for line in own) for part, own in parts.items()}
+def _advise_pictures(files: Sequence[Path], wishes: Wishes, base: Path, artifact: Artifact, way: _Way) -> Advice:
+    """A run.toml that fine-tunes a model of pictures; a masked autoencoder gives its encoder, which is a ViT."""
+    sets = image_sets(files)
+    if sets is None:
+        raise UsageError(
+            f"init: {base} reads pictures; give a folder with a folder of pictures for each class, or .npz"
+        )
+    design: Any = artifact.design()
+    if artifact.task == "patches":
+        design = Vit(**{one.name: getattr(design, one.name) for one in fields(Vit)})
+    sizes = artifact.sizes
+    where = json.dumps(json.loads(relative_paths([base], wishes.out))[0], ensure_ascii=False)
+    chosen = PictureModelChoice(
+        to_toml(_Model(design)),
+        f"from {base}, whose task is {artifact.task}: {way.words}",
+        sizes["channels"],
+        sizes["height"],
+        sizes["width"],
+        optimizer="adam",
+        rate=way.rate * 5,
+        epochs=30,
+        base=f"base = {where}\ntuning = {json.dumps(way.tuning)}\n",
+    )
+    return image_settings(sets, wishes, lambda *shape: chosen)
 
 
-def _steps(artifact: Artifact, examples: Sequence[LabeledExample], epochs: int) -> int:
+def _steps(artifact: Artifact, texts: Sequence[str], epochs: int) -> int:
     subwords = Subwords.from_json(artifact.tokenizers["text"])
-    looked: list[Any] = [" ".join(one.texts) for one in examples[:_LOOKED_AT]]
+    looked = list(texts[:_LOOKED_AT])
     mean = sum(len(ids) + 2 for ids in subwords.encode_batch(looked)) / len(looked)
-    return max(20, round(epochs * len(examples) * mean / _TOKENS))
+    return max(20, round(epochs * len(texts) * mean / _TOKENS))

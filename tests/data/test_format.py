@@ -14,7 +14,7 @@ from regard.tasks.texts import DataSettings
 
 
 def test_the_formats_are_a_folder() -> None:
-    assert TEXT_FORMATS.names == ("csv", "json", "jsonl", "text", "tmx", "tsv", "xlsx")
+    assert TEXT_FORMATS.names == ("csv", "json", "jsonl", "marked", "text", "tmx", "tsv", "xlsx")
 
 
 @pytest.mark.parametrize(

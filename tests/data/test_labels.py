@@ -1,10 +1,8 @@
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
 
-from regard.base.errors import ConfigError, RegardError
+from regard.base.errors import RegardError
 from regard.data.labels import (
     LabeledExample,
     LabeledRows,
@@ -12,49 +10,8 @@ from regard.data.labels import (
     classes_of,
     label_tensor,
     numbered,
-    read_labeled,
 )
 from regard.data.plan import BatchPlan, BatchPosition, BatchSettings
-
-
-def written(folder: Path, name: str, text: str) -> Path:
-    (folder / name).write_text(text, encoding="utf-8")
-    return folder / name
-
-
-def test_tables_and_objects_are_read(tmp_path: Path) -> None:
-    table = written(tmp_path, "a.tsv", "yes\tone\ttwo\n\nno\tthree\tfour\n")
-    assert read_labeled(table) == [
-        LabeledExample(("yes",), ("one", "two"), 1),
-        LabeledExample(("no",), ("three", "four"), 3),
-    ]
-    objects = written(tmp_path, "a.jsonl", '{"y": 1, "x": "one"}\n{"y": ["a", "b"], "x": "two"}\n')
-    several = read_labeled(objects, keys=("y", "x"), labels="several")
-    assert [example.labels for example in several] == [("1",), ("a", "b")]
-    commas = written(tmp_path, "b.tsv", "a, b\tone\n\ttwo\n")
-    assert [example.labels for example in read_labeled(commas, labels="several")] == [("a", "b"), ()]
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "complaint"),
-    [
-        ("a.tsv", "yes one\n", "line 1: must be a label and one or two texts, split at tabs, but has 1 columns"),
-        ("a.tsv", "yes\tone\nno\ta\tb\n", "line 2: has 2 texts, but the lines before have 1"),
-        ("a.tsv", "\tone\n", "line 1: must have one label; set data.labels"),
-        ("a.tsv", "\n", "there are no examples"),
-        ("a.jsonl", '{"label": "a"}\n', "line 1: must be a JSON object with label, text"),
-        ("a.jsonl", '{"label": "a", "text": 3}\n', "line 1: text must be texts"),
-        ("a.jsonl", '{"label": ["a", "b"], "text": "x"}\n', "line 1: must have one label"),
-    ],
-)
-def test_a_mistake_names_its_line(tmp_path: Path, name: str, text: str, complaint: str) -> None:
-    with pytest.raises(RegardError, match=complaint):
-        read_labeled(written(tmp_path, name, text))
-
-
-def test_a_format_must_be_told(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="is this tsv or jsonl"):
-        read_labeled(written(tmp_path, "a.txt", "yes\tone\n"))
 
 
 def test_a_label_that_training_did_not_see_is_named() -> None:

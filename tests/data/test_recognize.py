@@ -12,6 +12,7 @@ from regard.data.format import Doubt, Hints
 from regard.data.formats.csv import Csv
 from regard.data.formats.json import Json
 from regard.data.formats.jsonl import Jsonl
+from regard.data.formats.marked import Marked
 from regard.data.formats.text import Text
 from regard.data.formats.tmx import Tmx
 from regard.data.formats.tsv import Tsv
@@ -32,7 +33,11 @@ FORMS = {
     json.dumps([PAIR, PAIR]): Json(keys=("en", "de")),
     json.dumps([PAIR, PAIR], indent=1): Json(keys=("en", "de")),
     TMX: Tmx(("en", "de")),
+    "Go . ||| Geh .\nRun . ||| Lauf .\n": Marked(columns=(1, 2)),
+    "IN: jump OUT: I_JUMP\nIN: run twice OUT: I_RUN I_RUN\n": Marked(columns=(1, 2), first="IN:", between="OUT:"),
     "Just a text.\nWith commas, and more.\n": Text(),
+    "Note: as said: so.\nNote: nothing more.\n": Text(),
+    "Go . ||| Geh .\nRun .\n": Text(),
     "[1] A note.\n{braces} are text too\n": Text(),
     "a\tb\n" + "no tab here\n" * 30: Text(),
 }

@@ -7,7 +7,7 @@ import pytest
 from regard.base.errors import RegardError
 from regard.tasks.nodes import Nodes
 from regard.tasks.run import run_of
-from regard.tasks.task import Advice, Wishes
+from regard.tasks.task import Advice, Wishes, advice_for
 
 from .graph_run import write_graph
 
@@ -46,3 +46,13 @@ def test_other_files_are_not_graphs(tmp_path: Path) -> None:
     write_graph(tmp_path, labels=np.full(40, -1))
     with pytest.raises(RegardError, match="no node has a class"):
         Nodes.advise([tmp_path / "graph.npz"], Wishes())
+
+
+def test_what_is_wrong_with_a_graph_is_said_though_texts_refuse_it_too(tmp_path: Path) -> None:
+    for name, text in (("edges", "a\tb\na\tz\n"), ("features", "a\tx\nb\ty\n"), ("labels", "a\tred\nb\tblue\n")):
+        (tmp_path / f"{name}.tsv").write_text(text)
+    with pytest.raises(RegardError, match=r"edges.tsv: line 2: an edge names 'z', which has no features"):
+        advice_for([tmp_path], Wishes(out=tmp_path / "run.toml"))
+    np.savez(tmp_path / "far.npz", edges=np.array([[0, 1], [1, 9]]), features=np.eye(3), labels=np.array([0, 1, 0]))
+    with pytest.raises(RegardError, match=r"far.npz: an edge names node 9, but there are only 3 nodes"):
+        advice_for([tmp_path / "far.npz"], Wishes(out=tmp_path / "run.toml"))

@@ -1,11 +1,15 @@
 """Settings that fine-tune a model: they train, and hold out the same texts each time."""
 
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from regard.base.errors import UsageError
+from regard.decoding.sentence_encoder import SentenceEncoder
+from regard.loading import load
+from regard.runs.artifact import load_artifact, save_artifact
 from regard.tasks.run import run_of
 from regard.tasks.start import train_run
 from regard.tasks.task import Wishes
@@ -51,3 +55,22 @@ def test_a_dev_set_of_ones_own_is_used(tmp_path: Path) -> None:
     advice = advise_tuning([tmp_path / "pets.tsv"], wishes, base)
     assert not advice.files
     assert tomllib.loads(advice.text)["data"] == {"train": ["pets.tsv"], "dev": ["dev.tsv"]}
+
+
+def test_lines_without_labels_are_two_views_by_dropout(tmp_path: Path) -> None:
+    (tmp_path / "lines.txt").write_text("".join(f"{line.split(chr(9))[1]}\n" for line in LINES), encoding="utf-8")
+    base = written(tmp_path, "masked")
+    artifact = load_artifact(base)
+    still = {**artifact.config, "model": {**artifact.config["model"], "dropout": 0.0}}
+    save_artifact(tmp_path / "still.safetensors", replace(artifact, config=still))
+    with pytest.raises(UsageError, match="has no dropout, which makes two views of a line"):
+        advise_tuning([tmp_path / "lines.txt"], Wishes(out=tmp_path / "run.toml"), tmp_path / "still.safetensors")
+    advice = advise_tuning([tmp_path / "lines.txt"], Wishes(out=tmp_path / "run.toml"), base)
+    assert "60 lines without labels" in advice.reasons[0]
+    table = tomllib.loads(advice.text)
+    table["training"] |= {"steps": 2, "validate_every": 1}
+    train_run(run_of(table, "run"), tmp_path / "run", tmp_path, Progress())
+    assert load(tmp_path / "run", expect=SentenceEncoder).embed(["a cat"]).shape[0] == 1
+    (tmp_path / "one.txt").write_text("a cat\n", encoding="utf-8")
+    with pytest.raises(UsageError, match="has 1 lines; a line is told from others"):
+        advise_tuning([tmp_path / "one.txt"], Wishes(out=tmp_path / "run.toml"), base)

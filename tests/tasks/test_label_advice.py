@@ -1,0 +1,79 @@
+"""Settings for labels and tags: what init writes trains, evaluates and predicts with nothing edited."""
+
+import json
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from regard.tasks.run import run_of
+from regard.tasks.start import train_run
+from regard.tasks.task import TASKS, Evaluation, Wishes, advice_for
+from regard.training.progress import Progress
+
+ROWS = [(("animal", "fruit")[at % 2], f"the {('cat', 'pear')[at % 2]} number {at} is old") for at in range(60)]
+
+
+def labeled(home: Path, kind: str) -> Path:
+    path = home / f"a.{kind}"
+    if kind == "tsv":
+        path.write_text("".join(f"{label}\t{text}\n" for label, text in ROWS), encoding="utf-8")
+    elif kind == "csv":
+        path.write_text("text,label\n" + "".join(f'"{text}",{label}\n' for label, text in ROWS), encoding="utf-8")
+    elif kind == "jsonl":
+        path.write_text("".join(json.dumps({"text": text, "label": label}) + "\n" for label, text in ROWS))
+    else:
+        for at, (label, text) in enumerate(ROWS):
+            (path / label).mkdir(parents=True, exist_ok=True)
+            (path / label / f"{at}.txt").write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("kind", ["tsv", "csv", "jsonl", "folder"])
+def test_labels_of_every_kind_are_advised_and_learned(tmp_path: Path, kind: str) -> None:
+    path = labeled(tmp_path, kind)
+    advice = advice_for([path], Wishes(out=tmp_path / "run.toml"))
+    advice.write()
+    table = tomllib.loads(advice.text)
+    assert (table["task"], table["model"]["name"]) == ("classify", "text_cnn")
+    assert advice.reasons[0] == "60 examples of 2 classes: animal, fruit"
+    assert "accuracy decides" in advice.reasons[-1]
+    table["training"] |= {"steps": 30, "validate_every": 15}
+    train_run(run_of(table, "run"), tmp_path / "run", tmp_path, Progress())
+    import regard
+
+    opened = regard.load(tmp_path / "run", expect=object)
+    scores = TASKS.get("classify").evaluate(opened, [path], Evaluation())  # type: ignore[attr-defined]
+    assert scores[0].value > 90
+
+
+def test_words_with_tags_are_advised_and_learned(tmp_path: Path) -> None:
+    path = tmp_path / "words.conll"
+    path.write_text("".join(f"the DT B-NP\ncat{at} NN I-NP\nsleeps VB O\n\n" for at in range(60)), encoding="utf-8")
+    advice = advice_for([path], Wishes(out=tmp_path / "run.toml"))
+    advice.write()
+    table = tomllib.loads(advice.text)
+    assert (table["task"], table["training"]["metric"]) == ("tag", "f1")
+    table["training"] |= {"steps": 2, "validate_every": 1}
+    table["model"] |= {"width": 16, "layers": 1}
+    train_run(run_of(table, "run"), tmp_path / "run", tmp_path, Progress())
+    assert (tmp_path / "run" / "model.safetensors").exists()
+
+
+def test_sets_in_a_folder_and_rare_classes(tmp_path: Path) -> None:
+    rare = [("odd" if at == 7 else label, text) for at, (label, text) in enumerate(ROWS)]
+    for part in ("train", "dev", "test"):
+        (tmp_path / f"{part}.tsv").write_text("".join(f"{label}\t{text}\n" for label, text in rare), encoding="utf-8")
+    advice = advice_for([tmp_path], Wishes(out=tmp_path / "run.toml"))
+    table = tomllib.loads(advice.text)
+    assert table["data"] == {"train": ["train.tsv"], "dev": ["dev.tsv"]} and not advice.files
+    assert table["training"]["metric"] == "macro_f1"
+    assert any("test.tsv" in reason for reason in advice.reasons)
+
+
+def test_pairs_of_sentences_are_no_labels(tmp_path: Path) -> None:
+    path = tmp_path / "pairs.tsv"
+    path.write_text("".join(f"the cat {at}\tdie Katze {at}\n" for at in range(60)), encoding="utf-8")
+    assert tomllib.loads(advice_for([path], Wishes(out=tmp_path / "run.toml")).text)["task"] == "translate"
+    asked = advice_for([labeled(tmp_path, "tsv")], Wishes(out=tmp_path / "run.toml", task="classify"))
+    assert tomllib.loads(asked.text)["task"] == "classify"
