@@ -164,6 +164,8 @@ class Family(ABC):
     """texts, or pictures: then there is no tokenizer (see `picture_folder.py`)"""
     sides: ClassVar[tuple[str, ...]] = ("text",)
     """the vocabularies that a model has: one of its text, or those of source and target"""
+    same_positions: ClassVar[bool] = True
+    """whether a folder is written with the number of positions that it was read with"""
     usual: ClassVar[Mapping[str, Any]] = {}
     """settings of the folder of a model that was not imported, beside those that follow from the model"""
 

@@ -266,7 +266,8 @@ def _config(family: Family, resolved: Mapping[str, Any], artifact: Artifact, tol
         raise UsageError(f"{artifact.name}: the task {artifact.task} has no model of this kind in transformers")
     plain = {theirs: resolved[ours] for ours, theirs in family.names.items()}
     own = family.config(resolved)
-    own = {key: value for key, value in own.items() if not (told and key.startswith(("max_position", "n_positions")))}
+    if told and family.same_positions:
+        own = {key: value for key, value in own.items() if not key.startswith(("max_position", "n_positions"))}
     made = {**known, **plain, **own}
     if not set(made.get("architectures") or ()) & set(architectures):
         made["architectures"] = architectures[:1]

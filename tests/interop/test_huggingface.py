@@ -6,7 +6,15 @@ from typing import Any
 import pytest
 import torch
 import transformers
-from transformers import BertConfig, DistilBertConfig, GPT2Config, LlamaConfig, Qwen2Config, RobertaConfig
+from transformers import (
+    BertConfig,
+    BigBirdConfig,
+    DistilBertConfig,
+    GPT2Config,
+    LlamaConfig,
+    Qwen2Config,
+    RobertaConfig,
+)
 
 import regard
 from regard.base.errors import RegardError, UsageError
@@ -53,6 +61,13 @@ READERS: dict[str, tuple[str, Any, dict[str, str]]] = {
         DistilBertConfig(n_layers=2, dim=24, n_heads=3, hidden_dim=40, **LABELS),
         folders.BRACKETS,
     ),
+    "big_bird": ("BigBirdForMaskedLM", BigBirdConfig(**SMALL, block_size=4, num_random_blocks=1), folders.BRACKETS),
+    "big_bird, full": (
+        "BigBirdForMaskedLM", BigBirdConfig(**SMALL, attention_type="original_full", max_position_embeddings=50),
+        folders.BRACKETS,
+    ),
+    "big_bird, classes": ("BigBirdForSequenceClassification", BigBirdConfig(**SMALL, **LABELS), folders.BRACKETS),
+    "big_bird, tags": ("BigBirdForTokenClassification", BigBirdConfig(**SMALL, **LABELS), folders.BRACKETS),
 }  # fmt: skip
 LENGTHS = [9, 4, 7]
 
