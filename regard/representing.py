@@ -19,6 +19,7 @@ from regard.metrics import clustering, disentanglement, geometry, sparsity
 from regard.metrics.feature_checks import Classes, checked_features, numbered_labels, scikit_learn
 from regard.metrics.interpolation import mean_straightness, path_between
 from regard.metrics.linear_probe import linear_probe
+from regard.metrics.selectivity import selectivity, telling_units
 from regard.models.headed import Pooling
 from regard.probing import EncoderProbe, ProbeSplit, opened_randomly, possible_shots, probed, raw_features, split_inputs
 from regard.tasks.task import Say
@@ -171,6 +172,8 @@ def _measured(
             "zeros": 100 * sparsity.zero_share(vectors),
             "active": sparsity.active(vectors),
         },
+        "selectivity": _selectivity(vectors, numbers),
+        "units": _units(vectors, numbers, some),
         "interpolation": _path(vectors, numbers, some),
         "layers": _by_layer(encoder, some, numbers),
         **_factors(encoder.vectors, examples, seed),
@@ -202,6 +205,25 @@ def _path(vectors: Any, labels: Classes, some: LabeledInputs) -> dict[str, Any]:
         "mean_straightness": mean_straightness(vectors),
         "gap": path.gap,
     }
+
+
+def _selectivity(vectors: Any, labels: Classes) -> dict[str, float]:
+    shares = selectivity(vectors, labels)
+    return {"most": float(shares.max()), "mean": float(shares.mean())}
+
+
+def _units(vectors: Any, labels: Classes, some: LabeledInputs) -> list[dict[str, Any]]:
+    """The units that tell the most of the classes, counted from 1, and the examples that excite them most."""
+    names = {int(number): label for number, label in zip(labels, some.labels, strict=True)}
+    return [
+        {
+            "unit": one.unit + 1,
+            "selectivity": one.selectivity,
+            "favorite": names[one.favorite],
+            "strongest": [f"{some.labels[at]}: {some.shown(at)}"[:120] for at in one.strongest],
+        }
+        for one in telling_units(vectors, labels)
+    ]
 
 
 def _by_layer(encoder: _Encoder, some: LabeledInputs, labels: Classes) -> list[float]:

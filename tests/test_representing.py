@@ -23,6 +23,10 @@ def test_a_report_on_texts(tmp_path: Path) -> None:
     assert own["geometry"] != random["geometry"]
     assert 0 <= own["clusters"]["knn_accuracy"] <= 100
     assert len(own["interpolation"]["path"]) >= 2
+    assert [one["selectivity"] for one in own["units"]] == sorted(
+        (one["selectivity"] for one in own["units"]), reverse=True
+    )
+    assert own["units"][0]["favorite"] in report["classes"] and len(own["units"][0]["strongest"]) == 4
     assert "clusters" not in raw and raw["usability"]["accuracy"] == 100.0
     assert len(report["findings"]) == 3 and "of 8 directions are in use" in report["findings"][0]
     assert set(report["sample"]["classes"]) == {0, 1} and report["classes"] == ["animal", "place"]

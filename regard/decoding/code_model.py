@@ -75,6 +75,13 @@ class CodeModel:
             made = self._maker.eval().decode(torch.from_numpy(codes.reshape(-1, len(code))).to(self._device))
         return self._array(made).reshape(len(code), steps, -1)
 
+    def between(self, first: Any, last: Any, steps: int = 9) -> CodeRows:
+        """What lies on the straight line from one input's code to another's, [steps, numbers]."""
+        start, end = self.embed([first, last])
+        codes = start + np.linspace(0.0, 1.0, steps, dtype=np.float32)[:, None] * (end - start)
+        with torch.no_grad():
+            return self._array(self._maker.eval().decode(torch.from_numpy(codes).to(self._device)))
+
     @property
     def _maker(self) -> Reconstructor:
         """The model, if it can make an input of a code."""

@@ -29,6 +29,10 @@ def test_codes_reconstructions_samples_and_walks(opened: CodeModel) -> None:
     assert walks.shape == (2, 3, 6)
     middle = torch.tensor([[0.0, float(codes[0, 1])]])
     np.testing.assert_allclose(walks[0, 1], opened.model.decode(middle)[0].detach(), atol=1e-6)
+    way = opened.between(INPUTS[0], INPUTS[4], steps=5)
+    np.testing.assert_allclose(way[[0, -1]], opened.reconstruct(INPUTS[[0, 4]]), atol=1e-6)
+    half = torch.from_numpy((codes[:1] + codes[4:5]) / 2)
+    np.testing.assert_allclose(way[2:3], opened.model.decode(half).detach(), atol=1e-6)
     assert opened.bound(INPUTS, 20) < 0
     assert opened.losses(INPUTS)["elbo"] == pytest.approx(float(opened.model.losses(rows)["elbo"].mean()), abs=1e-4)
 

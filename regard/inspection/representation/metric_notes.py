@@ -38,6 +38,10 @@ NOTES: Mapping[str, Mapping[str, MetricNote]] = {
         "zeros": MetricNote("zeros, %", "numbers that are exactly 0", "neither"),
         "active": MetricNote("numbers in use (L0)", "beyond a tenth of their vector's root mean square", "neither"),
     },
+    "selectivity": {
+        "most": MetricNote("most selective unit, η²", "1: the class alone decides it"),
+        "mean": MetricNote("mean selectivity, η²", "near 1: each unit is about classes; near 0: many share them"),
+    },
     "interpolation": {
         "straightness": MetricNote("straightness of this path", "1: the examples on the way lie on the line"),
         "mean_straightness": MetricNote("mean straightness", "of paths between examples drawn at random"),

@@ -26,7 +26,8 @@ svg { max-width: 100%; height: auto; } svg text { font: 12px var(--sans); fill: 
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: .6rem 0; }
 th, td { padding: .3rem .9rem .3rem 0; text-align: right; border-bottom: 1px solid var(--line); vertical-align: top; }
 th:first-child, td:first-child { text-align: left; } td.words { text-align: left; color: var(--quiet);
-  font-size: .85rem; min-width: 17rem; } td.best { font-weight: 700; color: var(--accent); }
+  font-size: .85rem; min-width: 17rem; } th.words { text-align: left; }
+td.best { font-weight: 700; color: var(--accent); }
 .side { display: flex; flex-wrap: wrap; gap: 1.4rem; } .side figure { margin: 0; }
 ol { padding-left: 1.4rem; } li { margin: .15rem 0; } details { margin-top: .6rem; }
 """
@@ -46,6 +47,9 @@ def report_page(report: Mapping[str, Any]) -> str:
         _section("What they are good for", _usability(encoders), _table(encoders, "usability")),
         _section("How they cluster", _maps(report), _table(encoders, "clusters")),
         _section("Which layer knows it", _layers(encoders), "") if any(one.get("layers") for one in encoders) else "",
+        _section("What single units respond to", _units(encoders), _table(encoders, "selectivity"))
+        if any(one.get("units") for one in encoders)
+        else "",
         _section("How they fill their space", "", _table(encoders, "geometry")),
         _section("How sparse they are", "", _table(encoders, "sparsity")),
         _section("What lies between two examples", _paths(encoders), _table(encoders, "interpolation")),
@@ -107,6 +111,27 @@ def _layers(encoders: Sequence[Mapping[str, Any]]) -> str:
     return "<p>The accuracy of a linear probe on the pooled output of each layer.</p>" + plot_curves(
         curves, ticks, "layer"
     )
+
+
+def _units(encoders: Sequence[Mapping[str, Any]]) -> str:
+    """The most selective units of each encoder, with the examples that excite them most."""
+    figures = []
+    for one in encoders:
+        rows = "".join(
+            f"<tr><td>{unit['unit']}</td><td>{unit['selectivity']:.2f}</td><td>{escape(unit['favorite'])}</td>"
+            f'<td class="words">{"<br>".join(map(escape, unit["strongest"]))}</td></tr>'
+            for unit in one.get("units") or ()
+        )
+        head = "<tr><th>unit</th><th>η²</th><th>class</th><th class=words>strongest examples</th></tr>"
+        if rows:
+            figures.append(
+                f"<figure><h3>{escape(one['name'])}</h3><table><thead>{head}</thead><tbody>{rows}</tbody></table></figure>"
+            )
+    words = (
+        "The units (numbers of a vector) that tell the most of the classes: the share of their variance that lies "
+        "between classes (η²), the class with the highest mean, and the examples that excite them most."
+    )
+    return f'<p>{words}</p><div class="side">{"".join(figures)}</div>'
 
 
 def _paths(encoders: Sequence[Mapping[str, Any]]) -> str:
