@@ -1,6 +1,5 @@
-"""regard serve: an HTTP server for translation models, with a web page."""
+"""regard serve: an HTTP server for models of every task, with a web page."""
 
-import os
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,11 +18,15 @@ app = typer.Typer(add_completion=False)
         "regard serve runs/en-de runs/de-en --port 5000",
         "regard serve fr-en=models/first.safetensors          names the languages of a model",
         "regard serve runs/en-de --host 0.0.0.0 --api-keys keys.txt --rate 60",
+        "regard serve runs/reviews runs/novels                a classifier and a language model",
+        "regard serve moods=runs/reviews                      names a model that does not translate",
         "curl -d q='two dogs play .' -d source=en -d target=de http://127.0.0.1:8000/translate",
     )
 )
 def serve(
-    models: Annotated[list[str], typer.Argument(help="Model files or run folders, as PATH or SOURCE-TARGET=PATH.")],
+    models: Annotated[
+        list[str], typer.Argument(help="Model files or run folders, as PATH, SOURCE-TARGET=PATH or NAME=PATH.")
+    ],
     host: Annotated[str, typer.Option(help="The address to listen on; 0.0.0.0 is all.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="The port; 0 takes a free one.")] = 8000,
     api_keys: Annotated[Path | None, typer.Option(help="A file of API keys, one per line; others get 403.")] = None,
@@ -45,15 +48,17 @@ def serve(
     seconds: Annotated[float, typer.Option(min=0.1, help="Timeout of a request.")] = 30.0,
     window: Annotated[float, typer.Option(min=0, max=1000, help="Milliseconds to wait for a fuller batch.")] = 5.0,
     batch: Annotated[int, typer.Option(min=1, help="Maximum texts in a batch.")] = 64,
-    engine: EngineOption = "torch",
+    engine: EngineOption = "auto",
     precision: PrecisionOption = "float32",
     shortlist: ShortlistOption = False,
     device: DeviceOption = "cpu",
     threads: ThreadsOption = None,
 ) -> None:
-    """Serve translation models over HTTP, with LibreTranslate's API and a page at /."""
-    # Waiting OpenMP threads give up their core, which the server's event loop needs now and then.
-    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    """Serve models over HTTP, with a page at / that shows what they look at.
+
+    Translators are asked as LibreTranslate is. All other models answer /predict; language models and encoders of texts
+    also answer OpenAI's clients, below /v1.
+    """
     _check_installed()
     from regard.apps.server.app import make_app
     from regard.apps.server.batcher import BatchWindow
@@ -75,14 +80,15 @@ def serve(
         waiting = BatchWindow(seconds=window / 1000, items=batch)
         speed: dict[str, Any] = {"precision": precision, "shortlist": shortlist, "engine": engine}
         service = make_service(models, limits, keys, waiting, device, threads, collected, glossary or (), **speed)
-        pairs = ", ".join(map(str, service.engines.all))
+        others = [f"{model.name} ({model.task})" for model in service.models.all]
+        served = ", ".join([*map(str, service.engines.all), *others])
         server = Server(
             make_app(service, sites),
             head_seconds=limits.body_seconds,
             answer_seconds=seconds,
             connections=affordable_connections(),
             proxies=proxy or (),
-            ready=lambda: typer.echo(f"Serving {pairs} on {address_of(host, port)} (Ctrl-C ends)"),
+            ready=lambda: typer.echo(f"Serving {served} on {address_of(host, port)} (Ctrl-C ends)"),
         )
         service.batcher.clients = lambda: server.clients
         serve_on(server, held)

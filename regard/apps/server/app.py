@@ -17,11 +17,13 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route
 
+from regard.apps.server.answering import ModelCalls
 from regard.apps.server.calls import FORMATS, Calls
 from regard.apps.server.docs_page import docs_page
 from regard.apps.server.engines import Engines
 from regard.apps.server.guard import Guard, Sites, refusal_of
-from regard.apps.server.messages import ErrorAnswer, FileCall, Refusal, answer
+from regard.apps.server.messages import ErrorAnswer, FileCall, OpenAIError, Refusal, answer
+from regard.apps.server.openai_calls import OpenAICalls
 from regard.apps.server.service import Service
 from regard.inspection.page.assets import File, asset, index
 
@@ -74,7 +76,7 @@ def make_app(service: Service, sites: Sites | None = None) -> Starlette:
         service.batcher.close()
 
     async def refused(request: Request, error: Exception) -> Response:
-        return refusal_of(error).response()
+        return refusal_of(error).response(request.url.path)
 
     routes = _routes(service)
     paths = {route.endpoint: route.path for route in routes}
@@ -87,19 +89,7 @@ def make_app(service: Service, sites: Sites | None = None) -> Starlette:
 
 
 def _routes(service: Service) -> list[Route]:
-    calls = Calls(service)
-    operations = [
-        Operation("POST", "/translate", calls.translate),
-        Operation("POST", "/detect", calls.detect),
-        Operation("GET", "/languages", calls.languages),
-        Operation("POST", "/languages", calls.languages),
-        Operation("GET", "/frontend/settings", calls.settings),
-        Operation("POST", "/translate_file", calls.translate_file),
-        Operation("POST", "/suggest", calls.suggest),
-        Operation("POST", "/align", calls.align),
-        Operation("POST", "/explain", calls.explain),
-        Operation("GET", "/health", calls.health),
-    ]
+    operations = _operations(service)
 
     @cache
     def described() -> dict[str, Any]:
@@ -115,7 +105,13 @@ def _routes(service: Service) -> list[Route]:
         return HTMLResponse(docs_page(described()))
 
     async def page(request: Request) -> Response:
-        return _file(index())
+        return _file(index("index" if service.engines.all else "ask"))
+
+    async def ask_page(request: Request) -> Response:
+        return _file(index("ask"))
+
+    async def one_model(request: Request) -> Response:
+        return answer(OpenAICalls(service).one_model(request.path_params["name"]))
 
     async def download(request: Request) -> Response:
         if (content := service.files.find(name := request.path_params["name"])) is None:
@@ -133,9 +129,36 @@ def _routes(service: Service) -> list[Route]:
         Route("/openapi.json", openapi),
         Route("/docs", docs),
         Route("/", page),
+        *([Route("/ask", ask_page), Route("/v1/models/{name}", one_model)] if service.models else ()),
         Route("/assets/{name}", page_file),
         Route("/download_file/{name}", download),
     ]
+
+
+def _operations(service: Service) -> list[Operation]:
+    """The calls of what is served."""
+    calls, others, openai = Calls(service), ModelCalls(service), OpenAICalls(service)
+    translating = [
+        Operation("POST", "/translate", calls.translate),
+        Operation("POST", "/detect", calls.detect),
+        Operation("GET", "/languages", calls.languages),
+        Operation("POST", "/languages", calls.languages),
+        Operation("GET", "/frontend/settings", calls.settings),
+        Operation("POST", "/translate_file", calls.translate_file),
+        Operation("POST", "/suggest", calls.suggest),
+        Operation("POST", "/align", calls.align),
+        Operation("POST", "/explain", calls.explain),
+    ]
+    answering = [
+        Operation("GET", "/models", others.models),
+        Operation("POST", "/predict", others.predict),
+        Operation("POST", "/look", others.look),
+        Operation("GET", "/v1/models", openai.list_models),
+        Operation("POST", "/v1/embeddings", openai.embeddings),
+        Operation("POST", "/v1/completions", openai.completions),
+    ]
+    health = Operation("GET", "/health", others.health)
+    return [*(translating if service.engines.all else ()), *(answering if service.models else ()), health]
 
 
 def _endpoint(service: Service, call: Operation) -> Any:
@@ -143,7 +166,8 @@ def _endpoint(service: Service, call: Operation) -> Any:
 
     async def endpoint(request: Request) -> Response:
         run = partial(call.run, request=request) if call.wants_request else call.run
-        return answer(await (service.serve(request, takes, run) if takes else run()))
+        found = await (service.serve(request, takes, run) if takes else run())
+        return found if isinstance(found, Response) else answer(found)
 
     return endpoint
 
@@ -157,11 +181,11 @@ def _file(found: File | None) -> Response:
 def describe(operations: Sequence[Operation], engines: Engines) -> dict[str, Any]:
     """The OpenAPI description of all calls, with the served languages."""
     named = [kind for one in operations for kind in (one.takes, one.gives) if kind is not None]
-    kinds = list(dict.fromkeys([*named, ErrorAnswer]))
+    kinds = list(dict.fromkeys([*named, ErrorAnswer, OpenAIError]))
     found, components = msgspec.json.schema_components(kinds, ref_template=_PLACE + "{name}")
     schemas = dict(zip(kinds, found, strict=True))
     for component in components.values():
-        fields = component["properties"]
+        fields = component.get("properties", {})
         if "description" in fields.get("source", ()):
             fields["source"] |= {"enum": ["auto", *engines.sources]}
             fields["target"] |= {"enum": engines.targets}
@@ -178,8 +202,11 @@ def describe(operations: Sequence[Operation], engines: Engines) -> dict[str, Any
 
 
 def _operation(call: Operation, schemas: dict[Any, Any]) -> dict[str, Any]:
-    refusals = list(_WHY) if call.takes else [503]
-    responses = {str(status): _content(_WHY[status], schemas[ErrorAnswer]) for status in refusals}
+    refusals = _WHY if call.takes else {503: _WHY[503]}
+    openai = call.path.startswith("/v1/")
+    told_as = schemas[OpenAIError if openai else ErrorAnswer]
+    why = refusals | ({404: "There is no such model"} if openai and call.takes else {})
+    responses = {str(status): _content(reason, told_as) for status, reason in why.items()}
     responses["200"] = _content("Done", schemas[call.gives])
     name = f"{call.method.lower()}_{call.run.__name__}"
     told = {"summary": call.run.__doc__, "operationId": name, "responses": responses}

@@ -16,7 +16,6 @@ from regard.apps.server.messages import (
     ExplainCall,
     Explained,
     FileCall,
-    Health,
     LinkedWords,
     Refusal,
     ServedLanguage,
@@ -81,12 +80,14 @@ class Calls:
         )
 
     async def detect(self, call: DetectCall) -> list[DetectedLanguage]:
-        """Detect the language of a text, among those that the models read."""
+        """Detect the language of a text, among those that the models read; or write, if it is in one of these."""
         self._service.check_size([call.q])
         if not call.q.strip():
             raise Refusal(400, "Invalid request: missing q parameter")
-        found = await asyncio.to_thread(detection.confidences, detection.sample(call.q), self._engines.sources)
-        return detection.as_languages(found)
+        served = list(dict.fromkeys([*self._engines.sources, *self._engines.targets]))
+        found = await asyncio.to_thread(detection.confidences, detection.sample(call.q), served)
+        own = {code: found[code] for code in found if code in self._engines.sources or detection.is_in(code, found)}
+        return detection.as_languages(own)
 
     async def languages(self) -> list[ServedLanguage]:
         """List the languages, with what each can be translated into."""
@@ -175,13 +176,6 @@ class Calls:
         if engine is not None:
             [found] = await self._service.ask(Explaining(engine), [Question(call.q, call.prefix or "", detail)])
         return found | ({"detected": detected[0]} if detected else {})
-
-    async def health(self) -> Health:
-        """Health check: whether the server works, and the length of its queue."""
-        if not self._service.batcher.alive:
-            raise Refusal(503, "The server is shutting down")
-        models = [{"source": one.source, "target": one.target} for one in self._engines.all]
-        return Health(status="ok", waiting=self._service.batcher.waiting, models=models)
 
     def _check_glossary(self, terms: Mapping[str, str]) -> None:
         characters, allowed = sum(map(len, (*terms, *terms.values()))), self._service.limits.characters

@@ -1,4 +1,4 @@
-"""The served models by language pair, and the works that they are asked for."""
+"""The served translators by language pair, and the works that they are asked for."""
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -11,6 +11,7 @@ from babel import Locale
 from regard.alignment.word_weights import make_pairs
 from regard.apps.server.batcher import Work
 from regard.apps.server.messages import ServedLanguage
+from regard.apps.server.served import ServedModel, ServedModels, model_name, serve_as
 from regard.base.errors import UsageError
 from regard.decoding.glossary import Glossary, checked_glossary
 from regard.decoding.strategies.beam import Beam
@@ -100,19 +101,27 @@ def language_name(code: str) -> str:
     return code if name is None else f"{name} ({region})" if region else name
 
 
-def load_engines(models: Sequence[str], device: str = "cpu", **settings: Any) -> Engines:
-    """The engines of models given as PATH or SOURCE-TARGET=PATH; the settings are those of `regard.load`."""
-    return Engines([_load(model, device, **settings) for model in models])
+def load_models(models: Sequence[str], device: str = "cpu", **settings: Any) -> tuple[Engines, ServedModels]:
+    """Translators given as PATH or SOURCE-TARGET=PATH, and other models, given as PATH or NAME=PATH.
+
+    The settings are those of `regard.load`.
+    """
+    made = [_load(model, device, **settings) for model in models]
+    engines = Engines(one for one in made if isinstance(one, Engine))
+    return engines, ServedModels(one for one in made if isinstance(one, ServedModel))
 
 
-def _load(model: str, device: str, **settings: Any) -> Engine:
-    named = _NAMED.fullmatch(model)
-    path = named[3] if named and not Path(model).exists() else model
+def _load(model: str, device: str, **settings: Any) -> Engine | ServedModel:
+    named = None if Path(model).exists() else _NAMED.fullmatch(model)
+    label, sign, rest = ("", "", model) if Path(model).exists() else model.partition("=")
+    path = rest if sign else model
     translator = load(path, device=device, **settings)
     if not isinstance(translator, Translator):
-        raise UsageError(f"{path}: a language model, which has nothing to translate from; give a translation model")
+        return serve_as(label if sign else model_name(path), translator, path)
+    if sign and not named:
+        raise UsageError(f"{model}: a translator is named by its languages, as in en-de={path}")
     translator.max_source = translator.max_source or _LONGEST_SOURCE
-    source, target = (named[1], named[2]) if named and path != model else languages_of(path)
+    source, target = (named[1], named[2]) if named else languages_of(path)
     if source != "source":
         translator.language = source  # whose rules split sentences
     return Engine(source, target, translator, path)

@@ -141,7 +141,7 @@ class Guard:
         except Exception as error:
             if status:
                 raise
-            await refusal_of(error).response()(scope, receive, guarded)
+            await refusal_of(error).response(scope["path"])(scope, receive, guarded)
         finally:
             self._under_way -= 1
             self.metrics.under_way.dec()

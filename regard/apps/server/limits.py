@@ -37,6 +37,8 @@ class Limits:
     """files that are being received, and as many that are being translated"""
     explained: int = 1_000
     """characters of a text to explain: the response grows with their square"""
+    written: int = 1_024
+    """tokens that a language model writes for a request, all of its texts together"""
     queue: int = 256
     """requests in the queue of the models"""
     requests: int = 1_024
@@ -51,7 +53,7 @@ class Limits:
     """requests a minute per client; 0: no limit"""
 
     def __post_init__(self) -> None:
-        counts = ("characters", "texts", "body_bytes", "explained", "queue", "requests", "bodies")
+        counts = ("characters", "texts", "body_bytes", "explained", "written", "queue", "requests", "bodies")
         for name in (*counts, "file_bytes", "file_characters", "files"):
             check_at_least("limits", 1, **{name: getattr(self, name)})
         check_at_least("limits", 0.001, seconds=self.seconds, body_seconds=self.body_seconds)

@@ -85,6 +85,27 @@ class FileCall(Keyed, kw_only=True):
     filename: Annotated[str | None, Meta(description="The file's name, if the part itself has none")] = None
 
 
+ModelName = Annotated[str | None, Meta(description="A model's name, as GET /models lists them; not needed for one")]
+Posed = str | dict[str, Any]
+
+
+class PredictCall(Keyed, kw_only=True):
+    """Inputs to answer."""
+
+    q: Annotated[
+        Posed | list[Posed],
+        Meta(description="A text, or several; an object with points, elements, or features and edges; a picture"),
+    ]
+    model: ModelName = None
+
+
+class LookCall(Keyed, kw_only=True):
+    """An input to answer, whose answer is to be explained."""
+
+    q: Annotated[Posed, Meta(description="A text, an object, or a picture, as for /predict")]
+    model: ModelName = None
+
+
 class DetectedLanguage(TypedDict):
     """A language that a text may be in, with a confidence in percent."""
 
@@ -144,6 +165,31 @@ class Explained(TypedDict):
     detected: NotRequired[DetectedLanguage]
 
 
+class ServedModelInfo(TypedDict):
+    """A served model: its name, what it does, what it is given, and what else one must know to ask it."""
+
+    name: str
+    task: str
+    reads: str
+    about: dict[str, Any]
+
+
+class Answers(TypedDict):
+    """The answer to each input, as a list if q was a list."""
+
+    model: str
+    task: str
+    answers: list[dict[str, Any]]
+
+
+class LookedAt(TypedDict):
+    """An answer, and what the model looked at; the fields differ by task."""
+
+    model: str
+    task: str
+    answer: dict[str, Any]
+
+
 class Suggested(TypedDict):
     """Whether a suggestion was stored."""
 
@@ -162,6 +208,12 @@ class Health(TypedDict):
     status: str
     waiting: int
     models: list[dict[str, str]]
+
+
+class OpenAIError(TypedDict):
+    """The reason of a refusal, as clients of OpenAI's API read it."""
+
+    error: dict[str, str | None]
 
 
 class ErrorAnswer(TypedDict):
@@ -187,7 +239,16 @@ class Refusal(Exception):
         super().__init__(message)
         self.status, self.message, self.retry_after, self.close = status, message, retry_after, close
 
-    def response(self) -> Response:
-        """The HTTP response; `close` ends the connection without reading the rest."""
+    def response(self, path: str = "") -> Response:
+        """The HTTP response; `close` ends the connection without reading the rest.
+
+        Below /v1/ it has the form that clients of OpenAI's API read.
+        """
         headers = {} if self.retry_after is None else {"Retry-After": str(self.retry_after)}
-        return answer({"error": self.message}, self.status, headers | ({"Connection": "close"} if self.close else {}))
+        told: Any = self.as_openai() if path.startswith("/v1/") else {"error": self.message}
+        return answer(told, self.status, headers | ({"Connection": "close"} if self.close else {}))
+
+    def as_openai(self) -> OpenAIError:
+        """The refusal in OpenAI's form."""
+        kind = "server_error" if self.status >= 500 else "invalid_request_error"
+        return {"error": {"message": self.message, "type": kind, "param": None, "code": None}}

@@ -11,11 +11,12 @@ import torch
 from starlette.requests import Request
 
 from regard.apps.server.batcher import Batcher, BatchWindow, Work
-from regard.apps.server.engines import Engine, Engines, load_engines, with_glossaries
+from regard.apps.server.engines import Engine, Engines, load_models, with_glossaries
 from regard.apps.server.limits import Bodies, Keys, Limits, Rates
 from regard.apps.server.messages import FileCall, Keyed, Refusal
 from regard.apps.server.metrics import Metrics
 from regard.apps.server.parsing import read_call
+from regard.apps.server.served import ServedModels
 from regard.apps.server.suggestions import Suggestions
 from regard.apps.server.uploads import TranslatedFiles
 from regard.base.errors import unknown
@@ -36,6 +37,8 @@ class Service:
     keys: Keys = field(default_factory=Keys)
     suggestions: Suggestions | None = None
     files: TranslatedFiles = field(default_factory=TranslatedFiles)
+    models: ServedModels = field(default_factory=ServedModels)
+    """those that do not translate"""
 
     @cached_property
     def _rates(self) -> Rates:
@@ -128,11 +131,12 @@ def make_service(
 
     Further settings are those of `regard.load`.
     """
-    engines, metrics = load_engines(models, device, threads=threads, **settings), Metrics()
+    metrics = Metrics()
+    engines, others = load_models(models, device, threads=threads, **settings)
     engines = with_glossaries(engines, glossaries)
     count = threads or torch.get_num_threads()  # set in the worker thread: OpenMP keeps the number per thread
     batcher = Batcher(metrics, limits.queue, window, lambda: torch.set_num_threads(count))
-    return Service(engines, batcher, metrics, limits, keys, suggestions)
+    return Service(engines, batcher, metrics, limits, keys, suggestions, models=others)
 
 
 async def _hung_up(request: Request) -> None:

@@ -151,7 +151,7 @@ def untranslated(text: str) -> Explanation:
 def _starts(count: int, prefix: str) -> list[tuple[str, bool]]:
     """What the translation of each part starts with, and whether that is all of it."""
     *ended, last = prefix.split("\n")
-    while len(ended) >= count and words(last):  # more lines than parts: join them
+    while ended and len(ended) >= count and words(last):  # more lines than parts: join them
         last = f"{ended.pop()} {last}"
     starts = [(start, True) for start in ended[:count]] + [(last, False)] + [("", False)] * count
     return starts[:count]

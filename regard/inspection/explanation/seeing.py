@@ -117,13 +117,14 @@ def see(classifier: ImageClassifier, images: ImageSet, number: int = 0) -> Seen:
     """Look at how the model sees one example of some pictures."""
     if not 0 <= number < len(images.which):
         raise UsageError(f"inspect: there is no picture {number}; there are {len(images.which):,}, from 0")
-    names = list(attention_layers(classifier.model))
-    if not names:
+    sights = {name: classifier.model.sight(name) for name in attention_layers(classifier.model)}
+    drawn = {name: sight for name, sight in sights.items() if sight is not None}
+    if not drawn:
         raise UsageError("inspect: this model has no attention; vit, swin, and cnn with non_local have")
     with evaluating([classifier.model]), record(classifier.model) as seen:
         logits = classifier.model(*classifier.inputs(images, torch.tensor([number])))
     chances = dict(zip(classifier.classes, logits[0].float().softmax(-1).tolist(), strict=True))
-    layers = tuple(SeenLayer(name, classifier.model.sight(name), seen[name][0].float().cpu()) for name in names)
+    layers = tuple(SeenLayer(name, sight, seen[name][0].float().cpu()) for name, sight in drawn.items())
     at = int(images.which[number])
     labeling = Labeling((max(chances, key=lambda label: chances[label]),), chances)
     return Seen(images.names[at], images.pixels[at], labeling, layers)

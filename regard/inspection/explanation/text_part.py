@@ -101,9 +101,9 @@ class TextPart:
             "gaps": dict(zip(("source", "target"), gaps, strict=True)),
             "source": [_token_as_dict(token, source) for token in self.source],
             "target": [_written_as_dict(written, target) for written in self.target],
-            "layers": [_layer_as_dict(layer) for layer in self.layers],
-            "encoder": [_layer_as_dict(layer) for layer in self.encoder],
-            "decoder": [_layer_as_dict(layer) for layer in self.decoder],
+            "layers": [layer_as_dict(layer) for layer in self.layers],
+            "encoder": [layer_as_dict(layer) for layer in self.encoder],
+            "decoder": [layer_as_dict(layer) for layer in self.decoder],
             "path": [
                 [_branch_as_dict(branch, self.spelling) for branch in step] for step in self.path if self.spelling
             ],
@@ -137,7 +137,8 @@ def _copied_as_dict(copied: Copied) -> dict[str, Any]:
     return {"gate": round(copied.gate, 3), "share": round(copied.share, 3), "sources": sources}
 
 
-def _layer_as_dict(layer: Layer) -> dict[str, Any]:
+def layer_as_dict(layer: Layer) -> dict[str, Any]:
+    """A layer ready for JSON: the entropy and the weights of each head."""
     heads = zip(layer.entropy, layer.weights, strict=True)
     return {
         "name": layer.name,

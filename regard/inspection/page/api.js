@@ -5,16 +5,51 @@ export function languages() {
   return ask("languages");
 }
 
+/** The models that do not translate: [{ name, task, reads, about }]. */
+export function models() {
+  return ask("models");
+}
+
+/** A model's answer, and what it looked at. An older question that is still on its way is given up. */
+export function look(question) {
+  return asking("look", question);
+}
+
+/** Let a language model write; `tell` is given each piece of the text. */
+export async function write(question, tell) {
+  const response = await fetch("v1/completions", posted(question));
+  if (!response.ok) throw new Trouble(sentence(response, await response.json().catch(() => null)), response.status === 403);
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const events = (rest + value).split("\n\n");
+    rest = events.pop();
+    for (const event of events) {
+      const data = event.replace(/^data: /, "");
+      if (data === "[DONE]") return;
+      const told = JSON.parse(data);
+      if (told.error) throw new Trouble(`${told.error.message}.`);
+      tell(told.choices[0]?.text ?? "");
+    }
+  }
+}
+
 /** The translation of a text, explained. An older question that is still on its way is given up. */
 export function explain(question) {
+  return asking("explain", question);
+}
+
+function asking(path, question) {
   running?.abort();
   running = new AbortController();
-  return ask("explain", {
-    method: "POST",
-    headers: { "Content-Type": "application/json", ...(secret && { "X-API-Key": secret }) },
-    body: JSON.stringify(question),
-    signal: running.signal,
-  });
+  return ask(path, { ...posted(question), signal: running.signal });
+}
+
+function posted(question) {
+  const headers = { "Content-Type": "application/json", ...(secret && { "X-API-Key": secret }) };
+  return { method: "POST", headers, body: JSON.stringify(question) };
 }
 
 let running = null;
@@ -59,7 +94,7 @@ async function ask(path, options = {}) {
 }
 
 function sentence(response, answer) {
-  const said = answer?.error ?? answer?.detail;
+  const said = answer?.error?.message ?? answer?.error ?? answer?.detail;
   const wait = Number(response.headers.get("Retry-After"));
   const status = `The server answered with status ${response.status}`;
   const told = typeof said === "string" ? said.replace(/[.\s]*$/, "") : status;

@@ -23,9 +23,9 @@ class File(NamedTuple):
     media_type: str
 
 
-def index() -> File:
-    """The page itself."""
-    return _read(HERE / "index.html")
+def index(name: str = "index") -> File:
+    """The page itself; `ask` is that of models that do not translate."""
+    return _read(HERE / f"{name}.html")
 
 
 def asset(name: str) -> File | None:

@@ -15,7 +15,6 @@ from tests.apps.running import Run
 @pytest.mark.parametrize(
     ("arguments", "code", "sentence"),
     [
-        (["runs/lm"], 2, "runs/lm: a language model"),
         (["nowhere"], 2, "nowhere: there is no such file or folder"),
         (["runs/en-de", "runs/en-de"], 2, "translates en → de, as runs/en-de does"),
         (["runs/en-de", "--port", "70000"], 2, "'--port': Input should be less than or equal to 65535"),
@@ -59,6 +58,13 @@ def test_the_options_arrive(home: Path, run: Run, monkeypatch: pytest.MonkeyPatc
     assert (limits.queue, limits.characters, limits.seconds, limits.rate) == (7, 50, 3.0, 9)
     assert guards[1].kwargs["allow_origins"] == ("https://a.example",)
     assert guards[0].kwargs["sites"] == Sites("127.0.0.1", True, ("b.example",), ("https://a.example",))
+
+
+def test_a_language_model_is_served_too(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[live.Server] = []
+    monkeypatch.setattr(live, "serve_on", lambda server, held: seen.append(server))
+    assert run("serve", "runs/lm", "--port", "0").code == 0
+    assert len(seen) == 1
 
 
 def test_what_is_missing_is_named(home: Path, run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

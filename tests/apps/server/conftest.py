@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from regard.apps.server.engines import Engine, load_engines
+from regard.apps.server.engines import Engine, load_models
 from regard.apps.server.limits import Limits
 from regard.apps.server.service import Service
 from tests.apps.server import serving
@@ -18,7 +18,7 @@ Call = Callable[..., httpx.Response]
 @pytest.fixture(scope="session")
 def engine(trained: Path) -> Engine:
     """The toy model, English to German."""
-    return load_engines([os.fspath(trained / "runs/en-de")]).all[0]
+    return load_models([os.fspath(trained / "runs/en-de")])[0].all[0]
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from regard.apps.server.live import Server, bind
 from regard.apps.server.messages import TranslateCall
 from regard.apps.server.metrics import Metrics
 from regard.apps.server.parsing import read_call
+from regard.apps.server.served import ServedModels
 from regard.apps.server.service import Service
 from regard.apps.server.suggestions import Suggestions
 from regard.decoding.translation import Translation
@@ -33,13 +34,15 @@ def make_service(
     keys: tuple[str, ...] = (),
     window: BatchWindow | None = None,
     suggestions: Suggestions | None = None,
+    models: ServedModels | None = None,
     **limits: Any,
 ) -> Service:
-    """A service of these engines, with some limits changed."""
+    """A service of these engines and other models, with some limits changed."""
     chosen, metrics = Limits(**limits), Metrics()
     one_thread = partial(torch.set_num_threads, 1)
     batcher = Batcher(metrics, chosen.queue, window or BatchWindow(seconds=0.0), one_thread)
-    return Service(Engines(engines), batcher, metrics, chosen, Keys(keys), suggestions)
+    others = models or ServedModels()
+    return Service(Engines(engines), batcher, metrics, chosen, Keys(keys), suggestions, models=others)
 
 
 @contextmanager

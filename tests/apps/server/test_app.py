@@ -22,6 +22,7 @@ from regard.inspection.page.assets import assets
 from tests.apps.server import serving
 from tests.apps.server.conftest import Call
 from tests.apps.server.serving import TEXTS
+from tests.apps.server.small_models import small_models
 
 ASK = {"source": "en", "target": "de", "q": TEXTS[0]}
 
@@ -143,6 +144,21 @@ CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance,
 def test_the_server_keeps_to_its_description(engine: Engine, path: str, mode: GenerationMode, tmp_path: Path) -> None:
     collected = Suggestions(tmp_path / "suggestions.jsonl")
     service = serving.make_service(engine, suggestions=collected, characters=200, texts=3, explained=100)
+    api = schemathesis.openapi.from_asgi("/openapi.json", make_app(service, Sites(names=("testserver",))))
+
+    @given(case=api[path]["POST"].as_strategy(generation_mode=mode))
+    @settings(max_examples=15, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+    def keeps(case: schemathesis.Case) -> None:
+        case.validate_response(case.call(), checks=CHECKS)
+
+    keeps()
+    service.batcher.close()
+
+
+@pytest.mark.parametrize("mode", list(GenerationMode), ids=lambda mode: mode.value)
+@pytest.mark.parametrize("path", ["/predict", "/look", "/v1/completions", "/v1/embeddings"])
+def test_models_that_do_not_translate_keep_to_their_description(path: str, mode: GenerationMode) -> None:
+    service = serving.make_service(models=small_models(), characters=200, texts=3, explained=100, written=64)
     api = schemathesis.openapi.from_asgi("/openapi.json", make_app(service, Sites(names=("testserver",))))
 
     @given(case=api[path]["POST"].as_strategy(generation_mode=mode))

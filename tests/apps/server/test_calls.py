@@ -46,6 +46,7 @@ def test_its_own_client_works_unchanged(engine: Engine) -> None:
         assert json.load(posted) == service.engines.languages()  # as Argos Translate's client asks
         [found] = client.detect(TEXTS[0])
         assert found["language"] == "en"
+        assert client.detect("Ein Mann schläft auf der Straße.")[0]["language"] == "de"  # which is written, not read
         stranger = LibreTranslateAPI(f"http://127.0.0.1:{port}")
         with pytest.raises(OSError, match="403"):
             stranger.translate(TEXTS[0], "en", "de")

@@ -16,7 +16,7 @@ from regard.apps.server.engines import (
     Translating,
     language_name,
     languages_of,
-    load_engines,
+    load_models,
     with_glossaries,
 )
 from regard.base.errors import UsageError
@@ -36,10 +36,10 @@ def renamed(engine: Engine, source: str, target: str) -> Engine:
 
 def test_the_languages_are_those_of_the_settings_unless_they_are_named(trained: Path, tmp_path: Path) -> None:
     path = os.fspath(trained / "runs/en-de")
-    assert [str(one) for one in load_engines([path, f"fr-pt_BR={path}"]).all] == ["en → de", "fr → pt_BR"]
+    assert [str(one) for one in load_models([path, f"fr-pt_BR={path}"])[0].all] == ["en → de", "fr → pt_BR"]
     odd = tmp_path / "en-de=model.safetensors"
     shutil.copy(trained / "runs/en-de/model.safetensors", odd)
-    assert load_engines([os.fspath(odd)]).all[0].path == os.fspath(odd)
+    assert load_models([os.fspath(odd)])[0].all[0].path == os.fspath(odd)
 
 
 def test_languages_that_the_settings_do_not_tell(trained: Path, tmp_path: Path) -> None:
@@ -55,18 +55,16 @@ def test_languages_that_the_settings_do_not_tell(trained: Path, tmp_path: Path) 
 def test_models_that_cannot_be_served(trained: Path) -> None:
     path = os.fspath(trained / "runs/en-de")
     with pytest.raises(UsageError, match=r"translates en → de, as .* does; name the languages"):
-        load_engines([path, path])
-    with pytest.raises(UsageError, match="a language model"):
-        load_engines([os.fspath(trained / "runs/lm")])
+        load_models([path, path])
     with pytest.raises(UsageError, match="no such file"):
-        load_engines(["fr-en=nowhere"])
+        load_models(["fr-en=nowhere"])
 
 
 def test_an_export_is_served_under_the_languages_of_its_model(tmp_path: Path) -> None:
     pytest.importorskip("ctranslate2")
     file = write(tmp_path / "en-de.safetensors", Transformer(**SMALL))
     for path in (file, export_ctranslate2(file, tmp_path / "en-de")):
-        (engine,) = load_engines([os.fspath(path)], engine="ctranslate2", threads=1).all
+        (engine,) = load_models([os.fspath(path)], engine="ctranslate2", threads=1)[0].all
         assert isinstance(engine.translator, CTranslate2Translator)
         assert str(engine) == "en → de"
 
@@ -162,3 +160,14 @@ def test_glossaries_are_for_their_languages(engine: Engine, tmp_path: Path) -> N
     for given in (str(file), f"de-en={file}"):
         with pytest.raises(UsageError, match="SOURCE-TARGET=FILE; these are: en-de, xx-de"):
             with_glossaries(several, [given])
+
+
+def test_models_that_do_not_translate_are_served_by_name(trained: Path) -> None:
+    path = os.fspath(trained / "runs/lm")
+    engines, models = load_models([os.fspath(trained / "runs/en-de"), path, f"second={path}"])
+    assert [str(one) for one in engines.all] == ["en → de"]
+    assert [(one.name, one.task) for one in models.all] == [("lm", "generate"), ("second", "generate")]
+    with pytest.raises(UsageError, match=r"is called lm, as .* is; name one of them, as in second="):
+        load_models([path, path])
+    with pytest.raises(UsageError, match="a translator is named by its languages, as in en-de="):
+        load_models([f"mine={trained / 'runs/en-de'}"])

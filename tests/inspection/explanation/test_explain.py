@@ -250,3 +250,7 @@ def test_a_notebook_gets_a_frame_that_nothing_can_leave() -> None:
     assert shown.startswith("<iframe srcdoc=")
     assert shown.count("</iframe>") == 1
     assert "allow-same-origin" not in shown
+
+
+def test_a_prefix_of_nothing_is_no_fault() -> None:
+    assert explain(translator(), "", prefix="so").parts == ()
