@@ -1,4 +1,4 @@
-# make demo | test | lint | settings | docs | bench | clean; the first run makes .venv and installs everything into it.
+# make demo | test | torture | lint | settings | docs | bench | clean; the first run makes .venv and installs everything into it.
 
 PYTHON ?= python3
 VENV := .venv
@@ -12,6 +12,7 @@ INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -qq -c const
 help:
 	@echo "make demo      train a translator of dates in two minutes, and look inside"
 	@echo "make test      run all tests; TESTS=tests/laws runs some"
+	@echo "make torture   break it on purpose: crashes, full disks, damage, forgeries, a soak (half an hour or more)"
 	@echo "make lint      check style and types"
 	@echo "make settings  write docs/settings.md, the reference of all settings"
 	@echo "make docs      build the documentation site into build/site"
