@@ -5,11 +5,9 @@
 """
 
 import json
-import math
 import re
 import statistics
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -17,14 +15,14 @@ from typing import Any
 
 from regard.base.errors import RegardError, UsageError
 from regard.base.files import read_text, write_text
+from regard.contest import pace_of, train_alone
 from regard.runs.folder import RunFolder
 from regard.tasks.run import Run, read_run, run_of
-from regard.tasks.start import train_run
-from regard.training.progress import Progress, StepReport
 
 _SHARED = ("task", "data", "subwords", "puzzle", "graph")
 """the tables that must be the same in all run files"""
-_WARM = 2
+_TIMED = 6
+"""steps that are timed where the budget is in seconds"""
 
 
 @dataclass(frozen=True)
@@ -65,7 +63,7 @@ class Comparison:
     seconds: float
     """processor time of the training steps, the mean over seeds"""
     mib: float
-    """the memory that training added at its peak, the largest over seeds; 0 where it is not known"""
+    """the memory that training added at its peak, in a process of its own, the largest over seeds; 0: not known"""
     weights: int
     steps: int
 
@@ -188,9 +186,8 @@ def _steps(trial: Trial, budget: Budget) -> int:
             batches, units = prepared.train.epoch()
             each = units / batches * trial.run.training.accumulate
             return max(1, round(budget.units / each))
-        pace = _Pace()
-        train_run(_budgeted(trial.run, 1, _WARM + 4), Path(place) / "pace", trial.data, pace)
-        return max(1, int((budget.seconds or 0.0) / max(pace.each, 1e-6)))
+        each = pace_of(_budgeted(trial.run, 1, _TIMED), Path(place) / "pace", trial.data)
+        return max(1, int((budget.seconds or 0.0) / max(each, 1e-6)))
 
 
 def _tried(trial: Trial, seed: int, steps: int, folder: Path, metric: str | None) -> Mapping[str, Any]:
@@ -206,9 +203,7 @@ def _tried(trial: Trial, seed: int, steps: int, folder: Path, metric: str | None
         ):
             return dict(before)
         raise UsageError(f"{place}: holds a trial of other settings or budget; delete it, or give another --runs")
-    pace = _Pace()
-    base = _reset_peak()
-    train_run(run, place, trial.data, pace)
+    cost = train_alone(run, place, trial.data)
     entries = list(RunFolder(place).log.entries("valid"))
     chosen = metric or run.training.metric
     if not entries or chosen not in entries[-1]:
@@ -223,8 +218,8 @@ def _tried(trial: Trial, seed: int, steps: int, folder: Path, metric: str | None
         "asked": wanted,
         "metric": chosen,
         "quality": entries[-1][chosen],
-        "seconds": pace.each * steps,
-        "mib": max(0.0, _memory("VmHWM") - base),
+        "seconds": cost.each * steps,
+        "mib": cost.mib,
         "weights": weights,
     }
     write_text(kept, json.dumps(result, indent=2, default=str))
@@ -247,40 +242,8 @@ def _budgeted(run: Run, seed: int, steps: int) -> Run:
     return run_of({key: value for key, value in tables.items() if value is not None}, run.name)
 
 
-class _Pace(Progress):
-    """Measures the processor time of a step, without the first ones."""
-
-    def __init__(self) -> None:
-        self._times: list[float] = []
-
-    def stepped(self, report: StepReport) -> None:
-        self._times.append(time.process_time())
-
-    @property
-    def each(self) -> float:
-        """Seconds per step."""
-        times = self._times[min(_WARM, len(self._times) - 2) :] if len(self._times) > 1 else [0.0, 0.0]
-        return (times[-1] - times[0]) / max(1, len(times) - 1)
-
-
 def _slug(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9=._-]+", "-", name).strip("-.")
-
-
-def _reset_peak() -> float:
-    """Forget the process's peak memory, where Linux lets us; returns the memory now, in MiB."""
-    try:
-        Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
-    except OSError:
-        return math.inf
-    return _memory("VmRSS")
-
-
-def _memory(key: str) -> float:
-    status = Path("/proc/self/status")
-    if not status.exists():
-        return 0.0
-    return next(int(line.split()[1]) / 1024 for line in read_text(status).splitlines() if line.startswith(key))
 
 
 def as_dict(found: Sequence[Comparison]) -> dict[str, Any]:

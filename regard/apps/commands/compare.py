@@ -76,7 +76,7 @@ def compare(
     ] = None,
     beam: BeamOption = None,
     strategy: StrategyOption = None,
-    engine: EngineOption = "torch",
+    engine: EngineOption = "auto",
     device: DeviceOption = "cpu",
     threads: ThreadsOption = None,
 ) -> None:
