@@ -30,7 +30,7 @@ version = release = regard.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.viewcode"]
 root_doc = "README"
-include_patterns = ["*.md", "docs/*.md", "docs/api/*.rst", "recipes/README.md"]
+include_patterns = ["*.md", "docs/*.md", "docs/lectures/*.md", "docs/api/*.rst", "recipes/README.md"]
 
 myst_enable_extensions = ["dollarmath"]
 myst_heading_anchors = 3
@@ -54,8 +54,12 @@ html_math_renderer = "mathml"
 CONTENTS = {
     "Use": (
         "docs/translate docs/classify docs/images docs/graphs docs/sets docs/pointing docs/unsupervised "
-        "docs/representation docs/long docs/copying docs/bleu_table recipes/README docs/align docs/inspect docs/markup "
-        "docs/serve docs/scale docs/export docs/audit"
+        "docs/supervised docs/representation docs/long docs/copying docs/bleu_table recipes/README docs/align "
+        "docs/inspect docs/markup docs/serve docs/scale docs/export docs/audit"
+    ),
+    "The lectures": (
+        "docs/lectures/rnn-attention docs/lectures/transformers docs/lectures/translation docs/lectures/memory "
+        "docs/lectures/language-models docs/lectures/symmetry"
     ),
     "Understand": "docs/attention docs/families docs/tour docs/architecture docs/formulas docs/measured",
     "Look up": "docs/settings docs/api/index",
