@@ -48,7 +48,7 @@ def multi30k(count: int, target: str = "de", write: Callable[[str], str] = str) 
     """The first captions of Multi30k, with the target written in another way."""
     train, dev, test = (_captions(part, target) for part in ("train", "val", "test_2016_flickr"))
     made = [[(source, write(text)) for source, text in part] for part in (train[:count], dev, test)]
-    return Parts(made[0], made[1][:HELD_OUT], made[2][:HELD_OUT], "bleu" if count >= 3_000 else "chrf")
+    return Parts(made[0], made[1][:HELD_OUT], made[2][:HELD_OUT], "bleu" if count >= 5_000 else "chrf")
 
 
 def short_captions(count: int) -> Parts:
@@ -106,6 +106,7 @@ CORPORA: dict[str, Callable[[], Parts]] = {
     "inflection, Spanish 10,000": lambda: inflection("spanish", "high"),
     "SCAN": lambda: scan(16_000),
     "captions 500": lambda: multi30k(500),
+    "captions 500, Czech": lambda: multi30k(500, "cs"),
     "captions 3,000": lambda: multi30k(3_000),
     "captions 3,000, Czech": lambda: multi30k(3_000, "cs"),
     "captions 29,000": lambda: multi30k(29_000),
@@ -115,8 +116,7 @@ CORPORA: dict[str, Callable[[], Parts]] = {
     "no spaces, many letters 3,000": lambda: multi30k(3_000, "de", logographic),
     "no spaces, few letters 3,000": lambda: multi30k(3_000, "de", unspaced),
 }
-WEIGHTS = {name: 2.0 if "3,000" in name else 1.0 for name in CORPORA} | {
-    "captions 500": 0.7,
+WEIGHTS = {name: 1.5 if "3,000" in name else 0.7 if "500" in name else 1.0 for name in CORPORA} | {
     "captions 29,000": 6.0,
     "short captions 15,000": 4.0,
 }

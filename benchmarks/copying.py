@@ -1,7 +1,8 @@
 """Copying: the same model with a pointer-generator output and without, where much of a target stands in its source.
 
     python benchmarks/copying.py unknown                      words that no training text has
-    python benchmarks/copying.py german spanish [--steps 4000]    inflection, SIGMORPHON 2017, 1,000 training examples
+    python benchmarks/copying.py german spanish [--steps 4000]    inflection, SIGMORPHON 2017, 1,000 training examples;
+                                                              any language whose files are in the folder of --data
 
 `unknown`: "swap A B" → "B A", "first A B" → "A" and "last A B" → "B", where A and B are new words in every line; with a
 vocabulary of the three commands and two hundred frequent words, those of the test set are all outside it. Inflection:
@@ -26,7 +27,8 @@ from regard.loading import load
 from regard.metrics.quality import exact_match
 
 SHARED = ROOT.parent / "shared" / "data" / "sigmorphon2017"
-RECIPE = ROOT / "recipes" / "inflection.toml"
+RECIPES = {"unknown": ROOT / "recipes" / "copying.toml"}
+INFLECTION = ROOT / "recipes" / "inflection.toml"
 PARTS = {"train": "train-medium", "dev": "dev", "test": "test"}
 Rows = list[tuple[str, str]]
 
@@ -34,7 +36,7 @@ Rows = list[tuple[str, str]]
 def main() -> None:
     """Train each, with copying and without, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("sets", nargs="+", choices=["unknown", "german", "spanish"])
+    parser.add_argument("sets", nargs="+", help="unknown, or languages of SIGMORPHON 2017: german, spanish …")
     parser.add_argument("--steps", type=int, default=4000, help="training steps of inflection; unknown words take 600")
     parser.add_argument("--data", type=Path, default=SHARED, help="the folder of SIGMORPHON 2017")
     parser.add_argument("--work", type=Path, default=WORK, help="where runs are kept")
@@ -60,7 +62,8 @@ def trained(folder: Path, way: str, steps: int) -> dict[str, str]:
     changes = [f"name={name}", f"training.steps={steps}", *sets, *([] if way == "copying" else ["model.copy=none"])]
     if folder.name == "unknown":
         changes += ["subwords.min_count=20", "model.dropout=0.1", "training.validate_every=200"]
-    command: list[Any] = [sys.executable, "-m", "regard", "train", RECIPE, "--runs", folder / "runs"]
+    recipe = RECIPES.get(folder.name, INFLECTION)
+    command: list[Any] = [sys.executable, "-m", "regard", "train", recipe, "--runs", folder / "runs"]
     for change in changes:
         command += ["--set", change]
     before = resource.getrusage(resource.RUSAGE_CHILDREN)

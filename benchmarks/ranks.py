@@ -1,10 +1,11 @@
 """Ranks against one process: speed of a step, encoding by several processes, and memory on a large corpus.
 
-    python benchmarks/ranks.py speed encoding memory --pairs 50000000
+    python benchmarks/ranks.py speed overhead encoding memory --pairs 50000000
 
-speed: one process with two lanes (two threads) against two ranks of one thread, and against a plain loop without lanes;
-encoding: one process against two; memory: what each of two ranks holds that train on a store of so many generated
-pairs. Processor time is given besides wall time, because a busy machine stretches only the latter.
+speed: one process with two lanes (two threads) against two ranks of one thread; overhead: a rank that is alone against
+a plain loop without lanes, a step of each in turns; encoding: one process against two, on a corpus large enough that
+Regard uses several; memory: what each of two ranks holds that train on a store of so many generated pairs.
+Processor time is given besides wall time, because a busy machine stretches only the latter; ways take turns.
 """
 
 import argparse
@@ -116,10 +117,10 @@ def in_ranks(ranks: int, work: Callable[[Ranks], Any]) -> list[Any]:
     return results
 
 
-def speed(rounds: int, tokens: int) -> list[dict[str, Any]]:
-    """Rows of the table: each way to take a step, in forks of this process, one after the other."""
+def speed(repeats: int, rounds: int, tokens: int) -> list[dict[str, Any]]:
+    """Rows of the table: each way to take a step, in forks of this process, in turns."""
 
-    def one(threads: int, lanes: int | None) -> Callable[[Ranks], Any]:
+    def one(threads: int, lanes: int) -> Callable[[Ranks], Any]:
         def work(ranks: Ranks) -> Any:
             torch.set_num_threads(threads)
             return timed(Steps(lanes, ranks), rounds, tokens)
@@ -127,32 +128,57 @@ def speed(rounds: int, tokens: int) -> list[dict[str, Any]]:
         return work
 
     ways = {
-        "plain loop, 1 thread": (1, one(1, None)),
         "1 rank, 1 lane, 1 thread": (1, one(1, 1)),
         "1 rank, 2 lanes, 2 threads": (1, one(2, 2)),
         "2 ranks, 2 lanes, 1 thread each": (2, one(1, 2)),
         "4 ranks, 4 lanes, 1 thread each": (4, one(1, 4)),
     }
-    rows = []
-    for name, (ranks, work) in ways.items():
-        found = in_ranks(ranks, work)
-        walls = [max(times) for times in zip(*([wall for wall, _ in own] for own in found), strict=True)]
-        owns = [sum(times) for times in zip(*([own for _, own in rank] for rank in found), strict=True)]
-        rows.append(
-            {
-                "way": name,
-                "tokens_per_second": round(tokens / median(walls)),
-                "tokens_per_processor_second": round(tokens / median(owns)),
-                "seconds": round(median(walls), 4),
-            }
-        )
-        print(rows[-1], flush=True)
+    walls: dict[str, list[float]] = {name: [] for name in ways}
+    owns: dict[str, list[float]] = {name: [] for name in ways}
+    for _ in range(repeats):
+        for name, (ranks, work) in ways.items():
+            found = in_ranks(ranks, work)
+            walls[name] += [max(times) for times in zip(*([wall for wall, _ in own] for own in found), strict=True)]
+            owns[name] += [sum(times) for times in zip(*([own for _, own in rank] for rank in found), strict=True)]
+    rows = [
+        {
+            "way": name,
+            "tokens_per_second": round(tokens / median(walls[name])),
+            "tokens_per_processor_second": round(tokens / median(owns[name])),
+            "seconds": round(median(walls[name]), 4),
+        }
+        for name in ways
+    ]
+    for row in rows:
+        print(row, flush=True)
     return rows
 
 
-def encoding(lines: int) -> list[dict[str, Any]]:
-    """Encode generated text by one and by two processes."""
-    rows = []
+def overhead(rounds: int, tokens: int) -> list[dict[str, Any]]:
+    """What lanes add to a plain step where there is one rank with one lane: the median of the rounds' ratios."""
+    ways = {"plain loop": Steps(None), "1 rank, 1 lane": Steps(1)}
+    times: dict[str, list[float]] = {name: [] for name in ways}
+    for number in range(rounds + 2):
+        item = batch(number, tokens)
+        for name in sorted(ways, reverse=bool(number % 2)):
+            own = time.process_time()
+            ways[name].take(item)
+            times[name].append(time.process_time() - own)
+    plain, lanes = (own[2:] for own in times.values())
+    ratio = median(more / less for more, less in zip(lanes, plain, strict=True))
+    row = {"plain_ms": 1e3 * median(plain), "lanes_ms": 1e3 * median(lanes), "overhead": ratio - 1}
+    rows = [{name: round(value, 4) for name, value in row.items()}]
+    print(rows[0], flush=True)
+    return rows
+
+
+def encoding(lines: int, repeats: int) -> list[dict[str, Any]]:
+    """Encode generated text by one and by two processes, in turns.
+
+    The speed-up by processor time is that of cores that do nothing else: one's time over half of the two's sum.
+    """
+    walls: dict[int, list[float]] = {1: [], 2: []}
+    spent: dict[int, list[float]] = {1: [], 2: []}
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder) / f"{side}.txt" for side in ("source", "target")]
         for seed, path in enumerate(files):
@@ -160,15 +186,21 @@ def encoding(lines: int) -> list[dict[str, Any]]:
         corpus = open_corpus(*files)
         pair = train_pair(corpus, SubwordSettings(lines=50_000))
         texts = list(corpus.rows())
-        for processes in (1, 2):
+        for processes in (1, 2) * repeats:
             fresh = [Subwords.from_json(side.to_json()) for side in (pair.source, pair.target)]  # no memo
             batches = [texts[at : at + 8_192] for at in range(0, len(texts), 8_192)]
-            wall, own, children = time.perf_counter(), time.process_time(), _children()
+            wall, own = time.perf_counter(), time.process_time() + _children()
             for _ in encoded_in_order(iter(batches), fresh, processes):
                 pass
-            spent = {"parent": time.process_time() - own, "workers": _children() - children}
-            rows.append({"processes": processes, "seconds": round(time.perf_counter() - wall, 2), **spent})
-            print(rows[-1], flush=True)
+            walls[processes].append(time.perf_counter() - wall)
+            spent[processes].append(time.process_time() + _children() - own)
+    rows = []
+    for processes in (1, 2):
+        by_wall, by_processor = median(walls[1]) / median(walls[processes]), median(spent[1]) / median(spent[processes])
+        row = {"seconds": median(walls[processes]), "processor_seconds": median(spent[processes])}
+        row |= {"speedup": by_wall, "speedup_by_processor_time": processes * by_processor}
+        rows.append({"processes": processes, **{name: round(value, 2) for name, value in row.items()}})
+        print(rows[-1], flush=True)
     return rows
 
 
@@ -221,17 +253,19 @@ def _generate(folder: Path, pairs: int, chunk: int = 1_000_000) -> None:
 def main() -> None:
     """Run what is asked for, print tables, then JSON."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", nargs="*", default=["speed", "encoding", "memory"])
+    parser.add_argument("what", nargs="*", default=["speed", "overhead", "encoding", "memory"])
     parser.add_argument("--rounds", type=int, default=6)
     parser.add_argument("--tokens", type=int, default=2_048)
-    parser.add_argument("--lines", type=int, default=150_000)
+    parser.add_argument("--repeats", type=int, default=3, help="how often each way has its turn")
+    parser.add_argument("--lines", type=int, default=400_000)
     parser.add_argument("--pairs", type=int, default=1_000_000)
     parser.add_argument("--folder", type=Path, help="where to work; a temporary folder if not given")
     options = parser.parse_args()
     torch.set_num_threads(1)
     work: dict[str, Callable[[], list[dict[str, Any]]]] = {
-        "speed": lambda: speed(options.rounds, options.tokens),
-        "encoding": lambda: encoding(options.lines),
+        "speed": lambda: speed(options.repeats, options.rounds, options.tokens),
+        "overhead": lambda: overhead(5 * options.rounds, options.tokens),
+        "encoding": lambda: encoding(options.lines, options.repeats),
         "memory": lambda: memory(options.pairs, options.folder),
     }
     results = {what: work[what]() for what in options.what}

@@ -1,4 +1,4 @@
-"""Train Regard's Transformer by its own trainer, with its defaults. Other sizes may be given as JSON."""
+"""Train Regard's Transformer by its own trainer, with its defaults. Other sizes may be given as JSON, then lanes."""
 
 import json
 import sys
@@ -56,6 +56,7 @@ def main() -> None:
         steps=10_000_000,
         validate_every=10_000_000,
         checkpoint_every=10_000_000,
+        lanes=int(sys.argv[3]) if len(sys.argv) > 3 else None,
     )
     torch.manual_seed(1)
     sizes = json.loads(sys.argv[2]) if len(sys.argv) > 2 else {}

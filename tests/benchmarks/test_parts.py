@@ -171,7 +171,7 @@ def test_a_training_is_done_once_for_each_of_its_settings(monkeypatch, tmp_path)
     done = []
     monkeypatch.setattr(bench, "_train", lambda *given: done.append(given[1]) or advice.Tried(50.0, given[1], 7))
     assert advice.row_of(bench)["advised / best"] == "1.00"
-    assert done == [1.0] * 8 + [4.0] * 3  # the grid, the best two of it, and the advised settings
+    assert done == [4.0 / 6] * 8 + [4.0] * 3  # the grid, the best two of it, and the advised settings
     assert advice.row_of(bench)["its score"] == "50.0"
     assert len(done) == 11
 

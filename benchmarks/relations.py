@@ -1,0 +1,75 @@
+"""Non-local blocks: the same CNN with them and without, on generated questions about pictures (Sort-of-CLEVR).
+
+    python benchmarks/relations.py [--steps 2000] [--presets non_local relations] [--json FILE]
+
+Both are `recipes/relations.toml`, once with the preset `relations`; a training that was interrupted is resumed. The
+table has the accuracy on questions about one object (plain) and about its relation to the others (relational), about
+500 pictures that were never trained on, and the CPU time.
+"""
+
+import argparse
+import os
+import resource
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from environments import ROOT, WORK
+from measure import machine, print_table, write_json
+
+from regard.data.relations import write_relations
+from regard.decoding.image_classifier import ImageClassifier
+from regard.loading import load
+from regard.tasks.pictures import Pictures
+from regard.tasks.task import Evaluation
+
+RECIPE = ROOT / "recipes" / "relations.toml"
+COUNTS = {"train": 8_000, "dev": 300, "test": 500}
+
+
+def main() -> None:
+    """Draw the pictures, train both, and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--steps", type=int, default=2000, help="training steps of each")
+    parser.add_argument("--presets", nargs="+", default=["non_local", "relations"], help="the models")
+    parser.add_argument("--work", type=Path, default=WORK, help="where pictures and runs are kept")
+    parser.add_argument("--json", help="also write the figures to this file")
+    options = parser.parse_args()
+    folder = options.work / "relations"
+    if not (folder / "test-plain.npz").exists():
+        write_relations(folder, COUNTS)
+    rows = [row(preset, folder, options.steps) for preset in options.presets]
+    title = f"Sort-of-CLEVR, {COUNTS['test']} new pictures, {options.steps:,} steps of 32 pictures"
+    print(machine())
+    print_table(title, rows)
+    write_json(options.json, {title: rows})
+
+
+def row(preset: str, folder: Path, steps: int) -> dict[str, str]:
+    """Train one model, and evaluate it on both kinds of questions."""
+    name = f"{preset}-{steps}"
+    changes = [f"name={name}", f"model.preset={preset}", f"training.steps={steps}"]
+    command: list[Any] = [sys.executable, "-m", "regard", "train", RECIPE, "--data", folder, "--runs", folder / "runs"]
+    for change in changes:
+        command += ["--set", change]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, env={**os.environ, "OMP_NUM_THREADS": "1"}, check=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    classifier = load(folder / "runs" / name, expect=ImageClassifier)
+    scores = {
+        kind: Pictures.evaluate(classifier, [folder / f"test-{kind}.npz"], Evaluation())[0].value
+        for kind in ("plain", "relational")
+    }
+    weights = sum(weight.numel() for weight in classifier.model.parameters())
+    return {
+        "preset": preset,
+        "weights": f"{weights:,}",
+        **{kind: f"{value:.1f} %" for kind, value in scores.items()},
+        "CPU minutes of this call": f"{spent / 60:.1f}",
+    }
+
+
+if __name__ == "__main__":
+    main()
