@@ -21,7 +21,7 @@ from regard.layers.inference.precision import in_precision
 from regard.runs.snapshot import open_artifact
 from regard.tasks.task import TASKS, Task
 
-ENGINES = ("torch", "ctranslate2")
+ENGINES = ("auto", "torch", "ctranslate2")
 
 
 Opened = TypeVar("Opened")
@@ -32,7 +32,7 @@ def load(
     paths: str | Path | Sequence[str | Path],
     strategy: Strategy | str | None = None,
     device: str | torch.device = "cpu",
-    engine: str = "torch",
+    engine: str = "auto",
     *,
     expect: None = None,
     precision: str = "float32",
@@ -47,7 +47,7 @@ def load(
     paths: str | Path | Sequence[str | Path],
     strategy: Strategy | str | None = None,
     device: str | torch.device = "cpu",
-    engine: str = "torch",
+    engine: str = "auto",
     *,
     expect: type[Opened],
     precision: str = "float32",
@@ -61,7 +61,7 @@ def load(
     paths: str | Path | Sequence[str | Path],
     strategy: Strategy | str | None = None,
     device: str | torch.device = "cpu",
-    engine: str = "torch",
+    engine: str = "auto",
     *,
     expect: type[Any] | None = None,
     precision: str = "float32",
@@ -81,9 +81,9 @@ def load(
     `precision` is that of the products with large matrices: `int8` is faster than `float32`, and loses little. With
     `shortlist`, only words are scored that `regard shortlist` found likely for a text.
 
-    The engine `ctranslate2` also reads what `regard export` wrote, and computes with so many `threads`, all cores
-    unless set; given a model or a run it makes an export, and says so through `tell`. torch's threads are set for the
-    whole process, by `torch.set_num_threads`.
+    The engine `auto` is `ctranslate2` for what `regard export` wrote for it, and `torch` for models. The engine
+    `ctranslate2` computes with so many `threads`, all cores unless set; given a model or a run it makes an export, and
+    says so through `tell`. torch's threads are set for the whole process, by `torch.set_num_threads`.
     """
     speed: dict[str, Any] = {"precision": precision, "shortlist": shortlist, "threads": threads, "tell": tell}
     task, opened = load_task(paths, strategy, device, engine, **speed)
@@ -94,22 +94,38 @@ def load(
     return opened
 
 
-def _refuse_export(place: Path) -> None:
-    """Raise an error that names the engine, if a folder is an export."""
-    if not (place / MANIFEST).is_file():
-        return
+def _refuse_foreign(place: Path) -> None:
+    """Raise an error if an export is not for CTranslate2."""
     try:
         read_manifest(place, "ctranslate2")
     except RegardError as error:
         raise UsageError(f"{place}: an export for another program; give the model file or its run") from error
-    raise UsageError(f"{place}: an export, which the engine ctranslate2 runs; add --engine ctranslate2")
+
+
+def _refuse_export(place: Path) -> None:
+    """Raise an error that names the engine, if a folder is an export."""
+    if not (place / MANIFEST).is_file():
+        return
+    _refuse_foreign(place)
+    raise UsageError(f"{place}: an export, which the engine ctranslate2 runs, not torch, and not with other models")
+
+
+def _engine_for(places: Sequence[str | Path], tell: Callable[[str], Any] | None) -> str:
+    """CTranslate2 for a single export that it can run, else torch."""
+    place = Path(places[0]) if len(places) == 1 else None
+    if place is None or not (place / MANIFEST).is_file():
+        return "torch"
+    _refuse_foreign(place)
+    if tell is not None:
+        tell(f"{place}: an export, so CTranslate2 computes it")
+    return "ctranslate2"
 
 
 def load_task(
     paths: str | Path | Sequence[str | Path],
     strategy: Strategy | str | None = None,
     device: str | torch.device = "cpu",
-    engine: str = "torch",
+    engine: str = "auto",
     *,
     precision: str = "float32",
     shortlist: bool = False,
@@ -120,6 +136,8 @@ def load_task(
     check_one_of("load", ENGINES, engine=engine)
     places = [paths] if isinstance(paths, str | Path) else list(paths)
     search: Strategy | None = STRATEGIES.make(strategy, "strategy")
+    if engine == "auto":
+        engine = _engine_for(places, tell)
     if engine == "ctranslate2":
         if precision != "float32":
             raise UsageError("load: the engine ctranslate2 computes in the precision of its export; see regard export")

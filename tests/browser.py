@@ -43,7 +43,7 @@ def visit(browser: Any) -> Iterator[Open]:
         context = browser.new_context(**{"viewport": {"width": 1280, "height": 800}} | settings)
         contexts.append(context)
         page = context.new_page()
-        page.set_default_timeout(10_000)
+        page.set_default_timeout(30_000)  # a page that loads within a second takes ten on a busy machine
         home = address.split("/")[2]
 
         def heard(message: Any) -> None:

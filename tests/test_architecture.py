@@ -19,7 +19,7 @@ ROOT = Path(__file__).resolve().parents[1]
 FRONT_DOOR = "regard/__init__.py"
 ORDER = (
     ("base",),
-    ("attention", "data"),
+    ("attention", "data", "native"),
     ("layers",),
     ("models",),
     ("runs",),
@@ -41,6 +41,7 @@ WITHOUT_SOURCE = (
     "test_architecture.py",
     "test_deploy.py",
     "test_documents.py",
+    "test_lectures.py",
     "test_packaging.py",
     "test_public.py",
 )  # tests of many files at once

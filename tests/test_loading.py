@@ -17,6 +17,7 @@ from regard.decoding.strategies.greedy import Greedy
 from regard.decoding.strategies.sample import Sample
 from regard.decoding.translator import Translator
 from regard.interop.ctranslate2_export import export_ctranslate2
+from regard.interop.ctranslate2_translator import CTranslate2Translator
 from regard.layers.inference import precision
 from regard.layers.inference.int8 import Int8Linear
 from regard.loading import load
@@ -209,5 +210,18 @@ def test_an_export_names_the_engine_that_runs_it(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="an export for another program; give the model file or its run"):
         load(tmp_path)
     export_ctranslate2(write(tmp_path / "model.safetensors", Transformer(**SMALL)), tmp_path / "export")
-    with pytest.raises(UsageError, match="an export, which the engine ctranslate2 runs; add --engine ctranslate2"):
-        load(tmp_path / "export")
+    with pytest.raises(UsageError, match="an export, which the engine ctranslate2 runs, not torch"):
+        load(tmp_path / "export", engine="torch")
+    with pytest.raises(UsageError, match=r"an export, .* not with other models"):
+        load([tmp_path / "export", tmp_path / "model.safetensors"])
+
+
+def test_an_export_chooses_its_engine_by_itself_and_a_model_stays_with_torch(tmp_path: Path) -> None:
+    file = write(tmp_path / "model.safetensors", Transformer(**SMALL))
+    out = export_ctranslate2(file, tmp_path / "export")
+    said: list[str] = []
+    assert isinstance(load(out, tell=said.append), CTranslate2Translator)
+    assert said == [f"{out}: an export, so CTranslate2 computes it"]
+    assert type(load(file, tell=said.append)) is Translator
+    assert len(said) == 1
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["export", "model.safetensors"]

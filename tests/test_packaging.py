@@ -38,6 +38,7 @@ assert home.is_relative_to(sys.prefix), home
 for name in regard.__all__:
     getattr(regard, name)
 assert tomllib.loads((home / "apps" / "commands" / "demo.toml").read_text(encoding="utf-8"))["name"] == "dates"
+assert (home / "native" / "kernels.c").is_file()
 assert b"<html" in index().content
 assert {path.suffix for path in assets().values()} == {".css", ".js", ".svg"}
 """
@@ -67,7 +68,8 @@ def run(*command: object, folder: Path = ROOT) -> str:
 def built(tmp_path_factory: pytest.TempPathFactory) -> Built:
     """The source archive, and the wheel that is built from what is in it."""
     folder = tmp_path_factory.mktemp("dist")
-    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", folder)
+    epoch = "SOURCE_DATE_EPOCH=1577836800"  # what hatchling takes where none is set
+    run("env", epoch, sys.executable, "-m", "build", "--no-isolation", "--outdir", folder)
     (wheel,), (source,) = folder.glob("*.whl"), folder.glob("*.tar.gz")
     return Built(wheel, source)
 
@@ -101,6 +103,14 @@ def required(name: str) -> Iterator[importlib.metadata.Distribution]:
         needs = [Requirement(text) for text in found.requires or ()]
         asked = [{"extra": extra} for extra in ("", *wanted.extras)]
         open_ += [need for need in needs if not need.marker or any(map(need.marker.evaluate, asked))]
+
+
+def test_a_second_build_gives_the_same_bytes(built: Built, tmp_path: Path) -> None:
+    """Wheel and source archive depend on the files alone: not on the time, nor on who builds."""
+    environment = ("env", "SOURCE_DATE_EPOCH=1577836800", sys.executable)
+    run(*environment, "-m", "build", "--no-isolation", "--outdir", tmp_path)
+    for first in built:
+        assert (tmp_path / first.name).read_bytes() == first.read_bytes(), first.name
 
 
 def test_the_wheel_has_every_file_of_the_package_and_no_other(built: Built) -> None:

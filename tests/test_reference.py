@@ -49,6 +49,8 @@ def around(section: SettingsTable, one: Setting) -> dict[str, Any]:
     table: dict[str, Any] = {"task": task, "model": {"name": model}}
     if any(field.name == "data" for field in fields(TASKS.get(task))):  # type: ignore[arg-type]
         table["data"] = {"train": ["a", "b"][: 2 if task == "translate" else 1]}
+    if task == "multitask":
+        table["heads"] = {name: {"data": {"train": ["a"]}, "task": "tag"} for name in ("chunks", "speech")}
     place, _, chosen = section.path.rpartition(".")
     if any(section.path in other.members for other in settings_tables()) and head != "model":
         for word in reversed(place.split(".")):
@@ -74,6 +76,8 @@ def test_every_example_is_accepted(section: SettingsTable, one: Setting) -> None
     example = tomllib.loads(one.example)
     if section.path == "data.mix":  # a list of tables
         example = {"data": {"mix": [{"files": ["c", "d"]} | example["data"]["mix"]]}}
+    if section.path == "heads":  # a table for each head
+        example = {"heads": {"chunks": example["heads"]}}
     if section.path == "run":
         example = merged({"data": {"train": ["a", "b"]}, "model": {"name": "transformer"}}, example)
         example = merged({"task": "language"}, example) if example["model"]["name"] == "gpt" else example

@@ -42,7 +42,10 @@ def _computable(precision: str) -> str:
 
 
 DeviceOption = Annotated[str, typer.Option("--device", callback=_usable, help="The device: cpu, cuda, cuda:1 …")]
-EngineOption = Annotated[str, typer.Option("--engine", help="The backend: torch, or ctranslate2, which is faster.")]
+EngineOption = Annotated[
+    str,
+    typer.Option("--engine", help="torch, or ctranslate2, which is faster; auto: ctranslate2 for an export of it."),
+]
 PrecisionOption = Annotated[
     str,
     typer.Option("--precision", callback=_computable, help="Of the matrix products: float32, or int8 (quantization)."),
@@ -161,7 +164,7 @@ ColumnsOption = Annotated[
 SheetOption = Annotated[str | None, typer.Option("--sheet", help="The sheet of a spreadsheet.")]
 FormatOption = Annotated[
     str | None,
-    typer.Option("--format", help="text, tsv, csv, jsonl, json, tmx or xlsx; by default recognized."),
+    typer.Option("--format", help="text, tsv, csv, marked, jsonl, json, tmx or xlsx; by default recognized."),
 ]
 
 

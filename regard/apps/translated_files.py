@@ -28,6 +28,15 @@ def models_and_input(paths: Sequence[Path]) -> tuple[list[Path], Path | None]:
     return [*models, last], None
 
 
+def refuse_overwriting(out: Path | None, read: Sequence[Path | None]) -> None:
+    """Raise an error if the output would replace a file that is read: the text, or a model."""
+    from regard.base.errors import UsageError
+
+    for path in read:
+        if out is not None and path is not None and out.exists() and path.exists() and out.samefile(path):
+            raise UsageError(f"{out}: is read, and would be lost; give another file after -o")
+
+
 def is_document(path: Path | None) -> bool:
     """Whether a file is translated as a document, with its markup; other files are translated line by line."""
     from regard.markup.document_files import has_reader

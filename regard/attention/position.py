@@ -18,7 +18,7 @@ POSITIONS = Catalog("regard.attention.positions")
 
 Role = Literal["input", "projection", "query", "key", "value"]
 Join = Literal["add", "concatenate"]
-Layers = Literal["first", "every"]
+Layers = Literal["first", "first_layer", "every"]
 Waves = Literal["turns", "halves"]
 """whether sines and cosines stand by turns, or all sines before all cosines"""
 
@@ -49,12 +49,15 @@ class PositionVectors(Position):
     | concatenate | first  | [x; p] at the model's input                                        |
     | add         | every  | q + p, k + p, v + p after the projections of each layer            |
     | concatenate | every  | [x; p] before the projections of each layer                        |
+
+    With layers = first_layer, what `every` does in each layer happens in the first alone.
     """
 
     join: Join
     """add: the position's vector is added; concatenate: it is put beside, and `width` says how wide it is"""
     layers: Layers
-    """first: positions enter once, at the model's input; every: in each layer"""
+    """first: positions enter once, at the model's input; first_layer: on queries, keys and values of the first layer;
+    every: on those of each layer"""
     width: int | None
     """the width of p where it is concatenated"""
 

@@ -1,7 +1,8 @@
 """A soft dictionary (associative memory): a dict whose keys need not match, only resemble.
 
-    soft[query] = Σ_i normalizer(score(query W_Q, key_i W_K)) value_i W_V
+    soft[query] = Σ_i normalizer(score(c(query) W_Q, c(key_i) W_K)) value_i W_V
 
+c is the identity, or a network that makes contexts: what is stored and asked for is then compared by its context.
 With a hard normalizer it is a Python mapping: a key reads what was last written for it, and a missing one is a
 KeyError. With any other it answers every query with a weighted mean. The result is differentiable with respect to
 query, keys, values and projections.
@@ -32,6 +33,7 @@ class SoftDict(nn.Module, MutableMapping[Any, Tensor]):
 
     Keys and values are vectors, or anything that `torch.as_tensor` makes one of; a number counts as a vector of
     width 1. With `projected`, W_Q, W_K and W_V are learned, starting as the identity: plain lookup to begin with.
+    `context` is any network that takes vectors [rows, width], such as `Perceptron(2, 16, 8)`, and is learned with it.
     """
 
     keys_written: Tensor
@@ -45,17 +47,20 @@ class SoftDict(nn.Module, MutableMapping[Any, Tensor]):
         score: Score | str = "distance",
         normalizer: Normalizer | str = "softmax",
         projected: bool = False,
+        context: nn.Module | None = None,
     ) -> None:
         super().__init__()
         self.width, self.value_width = width, width if value_width is None else value_width
+        self.context = context
+        inner = width if context is None else _output_width(context, width)
         sizes = Sizes(
-            width=width, heads=1, key_heads=1, query_width=width, key_width=width, value_width=self.value_width
+            width=inner, heads=1, key_heads=1, query_width=inner, key_width=inner, value_width=self.value_width
         )
         self.score: Score = SCORES.make(score, "soft_dict.score").build(sizes)
         self.normalizer: Normalizer = NORMALIZERS.make(normalizer, "soft_dict.normalizer")
         self.projections = nn.ModuleDict()
         if projected:
-            for name, size in (("query", width), ("key", width), ("value", self.value_width)):
+            for name, size in (("query", inner), ("key", inner), ("value", self.value_width)):
                 projection = nn.Linear(size, size, bias=False)
                 nn.init.eye_(projection.weight)
                 self.projections[name] = projection
@@ -76,7 +81,8 @@ class SoftDict(nn.Module, MutableMapping[Any, Tensor]):
         """The output of each query, [queries, value width], and its attention weights, [queries, pairs]."""
         if not len(self):
             raise UsageError("soft_dict: nothing was written yet, so there is nothing to look up")
-        sides = (("query", queries), ("key", self.keys_written), ("value", self.values_written))
+        asked, stored = self._contexts(queries), self._contexts(self.keys_written)
+        sides = (("query", asked), ("key", stored), ("value", self.values_written))
         query, key, value = (self._projected(name, side)[None, None] for name, side in sides)
         found = attend(query, key, value, score=self.score, normalizer=self.normalizer, weights=True)
         weights = found.weights
@@ -132,6 +138,9 @@ class SoftDict(nn.Module, MutableMapping[Any, Tensor]):
         """The settings in the module's repr."""
         return f"{len(self)} pairs, width={self.width}, value_width={self.value_width}, {self.normalizer}"
 
+    def _contexts(self, vectors: Tensor) -> Tensor:
+        return vectors if self.context is None else self.context(vectors)
+
     def _projected(self, name: str, vectors: Tensor) -> Tensor:
         return self.projections[name](vectors) if name in self.projections else vectors
 
@@ -146,3 +155,12 @@ class SoftDict(nn.Module, MutableMapping[Any, Tensor]):
         if vector.shape != (width,):
             raise ShapeError(f"soft_dict: a {role} must be a vector of width {width}, but is {list(vector.shape)}")
         return vector
+
+
+def _output_width(context: nn.Module, width: int) -> int:
+    """The width of the contexts that a network makes."""
+    weight = next(context.parameters(), torch.empty(0))
+    made = context(torch.zeros(1, width, dtype=weight.dtype, device=weight.device))
+    if made.dim() != 2 or len(made) != 1:
+        raise ShapeError(f"soft_dict: the context of a row must be a row, but of [1, {width}] it is {list(made.shape)}")
+    return int(made.shape[1])

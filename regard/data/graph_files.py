@@ -123,7 +123,7 @@ def _folder(folder: Path, feature_names: tuple[str, ...]) -> GraphFile:
     dense = folder / "features.npy"
     if rows is not None:
         nodes = tuple(rows)
-        features, feature_names = _sparse(folder / "features.tsv", rows, feature_names)
+        features, feature_names = sparse_words(folder / "features.tsv", rows, feature_names)
     elif dense.exists():
         features = torch.from_numpy(np.load(dense, allow_pickle=False).astype(np.float32))
         nodes = tuple(map(str, range(len(features))))
@@ -155,7 +155,9 @@ def _table(path: Path, several: bool = False) -> list[tuple[str, list[str]]]:
     return found
 
 
-def _sparse(path: Path, rows: Mapping[str, list[str]], known: tuple[str, ...]) -> tuple[Tensor, tuple[str, ...]]:
+def sparse_words(
+    path: Path | str, rows: Mapping[str, list[str]], known: tuple[str, ...]
+) -> tuple[Tensor, tuple[str, ...]]:
     """Sparse rows from words; in the order of the `known` words, if given, and without others."""
     places: dict[str, int] = {name: at for at, name in enumerate(known)}
     starts, columns, values = [0], list[int](), list[float]()
@@ -176,7 +178,7 @@ def _sparse(path: Path, rows: Mapping[str, list[str]], known: tuple[str, ...]) -
     return sparse_rows(np.array(starts), np.array(columns), np.array(values), len(places)), tuple(places)
 
 
-def _amount(path: Path, line: int, text: str) -> float:
+def _amount(path: Path | str, line: int, text: str) -> float:
     try:
         return float(text)
     except ValueError:

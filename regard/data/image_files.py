@@ -12,6 +12,7 @@ Nothing pickled is read. A file is refused before it is unpacked if it would nee
 import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -61,18 +62,29 @@ def read_images(path: Path, shape: Shape | None = None, part: SetPart = "train")
     return found
 
 
+def picture_in(content: bytes, shape: Shape, name: str = "picture") -> ImageSet:
+    """One picture as the bytes of a PNG or JPEG file, in the given shape."""
+    found = shape_of(picture := _unpacked(BytesIO(content), Path(name)))
+    wanted = Shape(shape.channels or found.channels, shape.height or found.height, shape.width or found.width)
+    return ImageSet(as_pixels(picture, wanted)[None], (), (name,), torch.arange(1))
+
+
 def open_picture(path: Path) -> Any:
     """A picture file, upright and checked, as Pillow has it; nothing too large is unpacked."""
+    if not path.is_file():
+        raise RegardError(f"{path}: there is no such file")
+    return _unpacked(path, path)
+
+
+def _unpacked(content: Path | BytesIO, path: Path) -> Any:
     try:
         from PIL import Image, ImageOps
     except ModuleNotFoundError as error:
         raise RegardError(f"{path}: reading pictures needs Pillow: {install_hint('pictures')}") from error
-    if not path.is_file():
-        raise RegardError(f"{path}: there is no such file")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what is too large is refused below
-            with Image.open(path, formats=("PNG", "JPEG")) as picture:
+            with Image.open(content, formats=("PNG", "JPEG")) as picture:
                 check_size(path, *picture.size)
                 return ImageOps.exif_transpose(picture)
     except Image.DecompressionBombError as error:

@@ -69,6 +69,10 @@ class RowSource(ABC):
     def rows(self) -> RowSet:
         """All examples."""
 
+    def captions(self) -> tuple[str, ...]:
+        """What each example shows, in words; nothing where that is not told."""
+        return ()
+
 
 @dataclass(frozen=True)
 class RowBatch:

@@ -1,13 +1,16 @@
 """Classify texts: the label of each, and the probability of every label."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import torch
 
-from regard.base.errors import UsageError
-from regard.data.labels import LabelCount
+from regard.base.errors import ConfigError, UsageError
+from regard.data.labeled_files import read_labeled
+from regard.data.labels import LabelCount, LabeledExample
 from regard.data.subwords.tokenizer import Subwords
 from regard.decoding.predictor import Prediction, Predictor
 from regard.models.headed import Headed
@@ -35,11 +38,20 @@ class Classifier(Predictor):
         *,
         labels: LabelCount = "one",
         texts: int | None = 1,
+        keys: Sequence[int | str] | None = None,
         threshold: float = 0.5,
         **settings: Any,
     ) -> None:
         super().__init__(model, subwords, **settings)
         self.classes, self.labels, self.texts, self.threshold = tuple(classes), labels, texts, threshold
+        self.keys = keys
+
+    def read(self, file: Path) -> list[LabeledExample]:
+        """The examples of a file; where the columns of the training data do not fit it, it tells its own."""
+        if self.keys is not None:
+            with suppress(ConfigError):
+                return read_labeled(file, keys=self.keys, labels=self.labels)
+        return read_labeled(file, labels=self.labels)
 
     def classify(self, examples: Sequence[Sequence[str]]) -> list[Labeling]:
         """The labels of each example, which is made of one or two texts."""

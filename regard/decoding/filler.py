@@ -27,7 +27,7 @@ class Filler(Predictor):
 
     def fill(self, texts: Sequence[str], count: int = 5) -> list[list[list[Guess]]]:
         """For each text and each `<mask>` in it, the likeliest tokens, the best first."""
-        places = [self._tokens(text, line) for line, text in enumerate(texts, start=1)]
+        places = [self.tokens(text, line) for line, text in enumerate(texts, start=1)]
         outputs = self.outputs([self.frame.row([ids]) for ids in places])
         found = []
         for ids, hidden in zip(places, outputs, strict=True):
@@ -45,7 +45,8 @@ class Filler(Predictor):
         """Each line with its hidden places filled, and the guesses for each place."""
         return [self._filled(line, guesses) for line, guesses in zip(lines, self.fill(lines), strict=True)]
 
-    def _tokens(self, text: str, line: int) -> list[int]:
+    def tokens(self, text: str, line: int = 1) -> list[int]:
+        """The tokens of a text with hidden places; `line` is its number, for errors."""
         parts = [self.subwords.encode(part) for part in _MASK.split(text)]
         if len(parts) < 2:
             raise UsageError(f"predict: line {line} has no <mask>, the place that is to be filled")

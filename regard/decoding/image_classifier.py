@@ -86,11 +86,12 @@ class ImageClassifier(Answering, PooledVectors):
         return self.model
 
     def encodable(self, inputs: EncoderInputs) -> Iterator[tuple[list[int], tuple[Any, ...]]]:
-        """Pictures in batches: names of files, or an array of pixels, [pictures, channels, height, width]."""
+        """Pictures in batches: names of files, or an array of pixels, [pictures, height, width], or with channels."""
         for some in torch.arange(len(inputs)).split(self.batch):
             numbers = some.tolist()
             if isinstance(inputs, np.ndarray):
                 pixels = torch.from_numpy(inputs[numbers])
+                pixels = pixels[:, None] if pixels.dim() == 3 else pixels
             else:
                 pixels = torch.cat([self._pixels(inputs[at]) for at in numbers])
             device = next(self.model.parameters()).device

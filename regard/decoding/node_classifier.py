@@ -13,6 +13,8 @@ from regard.attention.record import attention_layers, record
 from regard.base.errors import UsageError
 from regard.data.graph import Graph
 from regard.data.graph_files import GraphFile, read_graph
+from regard.data.graph_objects import graph_in
+from regard.data.vector_files import object_in
 from regard.decoding.vectors import EncoderInputs, VectorArray, unit
 from regard.models.graph_network import GraphNetworkModel
 from regard.models.headed import Pooling
@@ -54,8 +56,15 @@ class NodeClassifier:
 
     def predict(self, path: str | Path) -> list[Labeled]:
         """The class of every node of a graph."""
-        file = self.read(path)
-        found = self.probabilities(self.number(file, path=Path(path)))
+        return self.labels(self.read(path), path)
+
+    def parse(self, text: str, where: str = "graph") -> GraphFile:
+        """A graph that is written as a JSON object, with `features` and `edges`."""
+        return graph_in(object_in(text, where), where, self.feature_names, self.models[0].features)
+
+    def labels(self, file: GraphFile, where: str | Path = "graph") -> list[Labeled]:
+        """The class of every node of a graph that was read."""
+        found = self.probabilities(self.number(file, path=Path(where)))
         return [
             Labeled(node, self.classes[int(row.argmax())], dict(zip(self.classes, row.tolist(), strict=True)))
             for node, row in zip(file.nodes, found, strict=True)
@@ -84,7 +93,13 @@ class NodeClassifier:
 
     def neighborhood(self, path: str | Path, node: str, layer: str | None = None) -> Neighborhood:
         """What a node attends to in an attention layer, by default the last."""
-        file, model = self.read(path), self.models[0]
+        return self.attended(self.read(path), node, layer, path)
+
+    def attended(
+        self, file: GraphFile, node: str, layer: str | None = None, path: str | Path = "graph"
+    ) -> Neighborhood:
+        """The same for a graph that was read."""
+        model = self.models[0]
         if node not in file.nodes:
             raise UsageError(f"{path}: has no node '{node}'; the first are: {', '.join(file.nodes[:5])}")
         names = list(attention_layers(model))

@@ -13,9 +13,11 @@ from regard.models.headed import Headed
 class Tagger(Predictor):
     """A model of tags; a sentence that is longer than its positions is tagged in parts."""
 
-    def __init__(self, model: Headed, subwords: Subwords, tags: Sequence[str], **settings: Any) -> None:
+    def __init__(
+        self, model: Headed, subwords: Subwords, tags: Sequence[str], column: int | None = None, **settings: Any
+    ) -> None:
         super().__init__(model, subwords, **settings)
-        self.tags = tuple(tags)
+        self.tags, self.column = tuple(tags), column
 
     def tag(self, sentences: Sequence[Sequence[str]]) -> list[list[str]]:
         """The tag of each word of each sentence."""

@@ -5,6 +5,7 @@ Vaswani et al., 2017, scale by √width, https://arxiv.org/abs/1706.03762
 
 from typing import Any
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
@@ -46,6 +47,12 @@ class Embedding(nn.Module):
         nn.init.zeros_(self.table.weight[PADDING])
         self.scale, self.beyond = scale, beyond
         self.dropout = Dropout(dropout)
+
+    def begin(self, ids: Int[Tensor, "tokens"], vectors: Float[Tensor, "tokens width"]) -> None:
+        """Let some tokens begin with given vectors, scaled alike so that they are as large as new ones are."""
+        with torch.no_grad():
+            usual = self.table.weight[PADDING + 1 :].square().mean().sqrt()
+            self.table.weight[ids] = (vectors * (usual / vectors.square().mean().sqrt())).to(self.table.weight)
 
     def forward(self, tokens: Int[Tensor, "batch length"], first: int = 0) -> Float[Tensor, "batch length width"]:
         """The embeddings of tokens, the first of which stands at position `first`."""

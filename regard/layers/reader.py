@@ -2,7 +2,8 @@
 
     a = normalizer(score(W_q query, W_k state_j)),  read = Σ_j a_j W_v state_j
 
-There are projections only if `width` is set; otherwise the states themselves are queries, keys and values.
+There are projections only if `width` or `hidden` is set; otherwise the states themselves are queries, keys and values.
+With `hidden`, each W is a small network instead, W_2 tanh(W_1 x + b_1) + b_2, which makes contexts out of states.
 Bahdanau et al., 2015, https://arxiv.org/abs/1409.0473; Luong et al., 2015, https://arxiv.org/abs/1508.04025
 """
 
@@ -21,8 +22,9 @@ from regard.attention.normalizer import NORMALIZERS
 from regard.attention.part import Sizes, positions_of
 from regard.attention.reading import Reading
 from regard.attention.score import SCORES
-from regard.base.errors import ConfigError
+from regard.base.errors import ConfigError, check_at_least
 from regard.layers.dropout import check_share
+from regard.layers.perceptron import Perceptron
 
 Combine = Literal["tanh", "concatenate"]
 
@@ -37,11 +39,16 @@ class SingleHead:
     """turns scores into attention weights"""
     width: int | None = None
     """the width of projected queries, keys and values; None: no projections"""
+    hidden: int | None = None
+    """the width of a hidden tanh layer in each projection, which is then a small network, as wide as `width` or else as
+    this; None: linear projections"""
     dropout: float = 0.0
     """dropout of attention weights"""
 
     def __post_init__(self) -> None:
         check_share("attention: dropout", self.dropout)
+        if self.hidden is not None:
+            check_at_least("attention", 1, hidden=self.hidden)
         for name, catalog in (("score", SCORES), ("normalizer", NORMALIZERS)):
             object.__setattr__(self, name, catalog.make(getattr(self, name), f"attention.{name}"))
 
@@ -55,7 +62,8 @@ class Reader(nn.Module):
 
     def __init__(self, design: SingleHead, width: int, source_width: int) -> None:
         super().__init__()
-        query_width, key_width = design.width or width, design.width or source_width
+        projected = design.width or design.hidden
+        query_width, key_width = projected or width, projected or source_width
         self.value_width = key_width
         sizes = Sizes(
             width=width,
@@ -73,9 +81,13 @@ class Reader(nn.Module):
                 "additive"
             )
         self.projections = nn.ModuleDict()
-        if design.width is not None:
+        if projected is not None:
             for name, size in (("query", width), ("key", source_width), ("value", source_width)):
-                self.projections[name] = nn.Linear(size, design.width, bias=False)
+                self.projections[name] = (
+                    nn.Linear(size, projected, bias=False)
+                    if design.hidden is None
+                    else Perceptron(size, design.hidden, projected, activation="tanh")
+                )
 
     def forward(
         self,

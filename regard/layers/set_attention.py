@@ -7,9 +7,12 @@
 
 Lee et al., 2019, https://arxiv.org/abs/1810.00825. None of them knows an order: SAB and ISAB commute with permutations
 of the set, PMA does not see them. What `keep` leaves out, padding, is seen by nobody.
+
+With softmax, PMA reads a weighted mean: a set and the same set twice over are one to it. With `normalizer = "sigmoid"`
+it reads a weighted sum, which grows with the set, so that sums and counts can be told.
 """
 
-from typing import Literal
+from typing import Any, Literal
 
 import torch
 from jaxtyping import Bool, Float
@@ -23,9 +26,9 @@ SetNorm = Literal["layer", "none"]
 class AttentionBlock(nn.Module):
     """MAB: the elements of one set attend to those of another."""
 
-    def __init__(self, width: int, heads: int, norm: SetNorm = "layer") -> None:
+    def __init__(self, width: int, heads: int, norm: SetNorm = "layer", normalizer: Any = "softmax") -> None:
         super().__init__()
-        self.attention = Attention(heads=heads).build(width, width)
+        self.attention = Attention(heads=heads, normalizer=normalizer).build(width, width)
         self.feed = nn.Linear(width, width)
         self.norms = nn.ModuleList(nn.LayerNorm(width) if norm == "layer" else nn.Identity() for _ in range(2))
 
@@ -77,12 +80,14 @@ class InducedBlock(nn.Module):
 class AttentionPooling(nn.Module):
     """PMA: learned seeds attend to a set."""
 
-    def __init__(self, width: int, heads: int, seeds: int = 1, norm: SetNorm = "layer") -> None:
+    def __init__(
+        self, width: int, heads: int, seeds: int = 1, norm: SetNorm = "layer", normalizer: Any = "softmax"
+    ) -> None:
         super().__init__()
         self.seeds = nn.Parameter(torch.empty(seeds, width))
         nn.init.xavier_uniform_(self.seeds)
         self.feed = nn.Linear(width, width)
-        self.block = AttentionBlock(width, heads, norm)
+        self.block = AttentionBlock(width, heads, norm, normalizer)
 
     def forward(
         self, x: Float[Tensor, "batch size width"], keep: Bool[Tensor, "batch size"] | None = None

@@ -21,6 +21,7 @@ from regard.decoding.translation import Candidate, TranslateTexts, Translation, 
 from regard.markup.html_text import Between, Passage, passages
 from regard.markup.insertion import inserted, without_atoms
 from regard.markup.placeholders import ALWAYS, Kept, stand_ins
+from regard.markup.projection import Placement
 from regard.markup.rendering import Rendering, accepted, in_pieces, pieces
 from regard.markup.segments import Inline, Mark, Segment, with_placeholders
 from regard.markup.unreadable import Unreadable
@@ -164,12 +165,23 @@ def _written(passage: Translatable, segment: Segment, found: Rendering) -> str:
     atoms = [passage.write(atom.text) if atom.written is None else atom.written for atom in segment.atoms]
     here: list[tuple[int, int, str]] = []
     here += [(start, end, written) for (start, end), written in zip(found.atoms, atoms, strict=True)]
-    here += [(at, at, mark.written) for at, mark in found.placements()]
+    here += [(at, at, mark.written) for at, mark in _enclosing(found.placements())]
     pieces, at = [], 0
     for start, end, written in sorted(here, key=lambda one: one[:2]):
         pieces += [passage.write(found.text[at:start]), written]
         at = end
     return "".join([*pieces, passage.write(found.text[at:])])
+
+
+def _enclosing(placed: Sequence[Placement]) -> list[Placement]:
+    """The marks without those pairs that must enclose something and do not: their words have no translation."""
+    found: list[Placement] = []
+    for at, mark in placed:
+        if mark.role == "close" and not mark.hollow and found and found[-1][0] == at and found[-1][1].role == "open":
+            found.pop()
+        else:
+            found.append((at, mark))
+    return found
 
 
 def _render(

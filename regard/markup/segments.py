@@ -22,6 +22,8 @@ class Mark:
 
     written: str
     role: Literal["open", "close", "single"]
+    hollow: bool = True
+    """whether it may enclose nothing; `****` is no emphasis of Markdown"""
 
 
 Inline = str | Atom | Mark

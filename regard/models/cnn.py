@@ -2,10 +2,12 @@
 
     x ← relu(norm(convolution(x))), and after some layers x ← x + W_z y (see `regard.layers.non_local`);
     logits = V [pooled x; question] + c, with hidden layers where a question is asked
+    pooled x = the mean or maximum over pixels j, all of them, or what a question attends to: Σ_j softmax_j(q · k_j) v_j
 
 Group norm: Wu and He, 2018, https://arxiv.org/abs/1803.08494; non-local blocks: Wang et al., 2018,
 https://arxiv.org/abs/1711.07971; channels that hold the coordinates: Liu et al., CoordConv, 2018,
-https://arxiv.org/abs/1807.03247.
+https://arxiv.org/abs/1807.03247; a question that attends to a picture: Yang et al., 2016,
+https://arxiv.org/abs/1511.02274.
 """
 
 from collections.abc import Mapping
@@ -19,8 +21,14 @@ from torch import Tensor, nn
 from regard.base.errors import ConfigError
 from regard.layers.dropout import Dropout
 from regard.layers.non_local import NonLocal, NonLocalKind
+from regard.layers.reader import SingleHead
 from regard.models.model import Design, weights_in
 from regard.models.pictured import PICTURE_SIZES, GridSight, PictureModel, check_picture, class_layer, whole_grid
+
+_RELATIONS: dict[str, Any] = {
+    "stage_widths": (24, 24, 48, 48), "stage_strides": (2, 2, 2, 1), "coordinates": "added", "hidden": 64,
+}  # fmt: skip
+"""ten rows and columns of pixels are left, so that two objects hardly ever share one"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,8 +39,8 @@ class Cnn(Design):
     |-----------|----------------------|----------------------------------------------------------------------|
     | digits    | 32, 64, 96           | pictures of 8 × 8                                                    |
     | mini      | 32, 64, 64, 128, 128 | pictures of 28 × 28 or 32 × 32                                       |
-    | relations | 24, 24, 24, 24       | questions about pictures of 75 × 75 (Santoro et al., 2017)           |
-    | non_local | 24, 24, 24, 24       | the same with two non-local blocks                                   |
+    | relations | 24, 24, 48, 48       | questions about pictures of 75 × 75 (Santoro et al., 2017)           |
+    | non_local | 24, 24, 48, 48       | the same with three non-local blocks                                 |
     """
 
     stage_widths: tuple[int, ...] = (32, 64)
@@ -45,10 +53,11 @@ class Cnn(Design):
     """how non-local blocks compare two pixels"""
     coordinates: Literal["none", "added"] = "none"
     """added: two further channels of each map hold the row and the column of each pixel"""
-    pooling: Literal["mean", "max", "flat"] = "mean"
-    """how the last map becomes one vector: the mean or maximum over pixels, or all pixels one after the other"""
+    pooling: Literal["mean", "max", "flat", "asked"] = "mean"
+    """how the last map becomes one vector: the mean or maximum over pixels, all pixels one after the other, or asked:
+    the question about the picture attends to its pixels"""
     hidden: int = 128
-    """the width of the two hidden layers that join a picture and a question about it"""
+    """the width of the question's attention, and of the two hidden layers that join a picture and a question"""
     dropout: float = 0.0
     """applies to the pooled features"""
 
@@ -56,14 +65,8 @@ class Cnn(Design):
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "digits": {"stage_widths": (32, 64, 96), "stage_strides": (1, 2, 2), "dropout": 0.1},
         "mini": {"stage_widths": (32, 64, 64, 128, 128), "stage_strides": (1, 2, 1, 2, 1), "dropout": 0.1},
-        "relations": {
-            "stage_widths": (24, 24, 24, 24), "stage_strides": (2, 2, 2, 2), "coordinates": "added", "pooling": "flat",
-            "hidden": 256,
-        },
-        "non_local": {
-            "stage_widths": (24, 24, 24, 24), "stage_strides": (2, 2, 2, 2), "coordinates": "added", "pooling": "flat",
-            "hidden": 256, "non_local": (3, 4),
-        },
+        "relations": _RELATIONS,
+        "non_local": {**_RELATIONS, "non_local": (3, 4, 4)},
     }  # fmt: skip
 
     def __post_init__(self) -> None:
@@ -108,7 +111,13 @@ class CnnModel(PictureModel):
             before = after + extra
         self.layers, self.grids = nn.ModuleList(layers), grids
         self.dropout = Dropout(design.dropout)
-        features = before * height * width if design.pooling == "flat" else before
+        features = {"flat": before * height * width, "asked": design.hidden}.get(design.pooling, before)
+        if design.pooling == "asked" and not question:
+            raise ConfigError(
+                "cnn.pooling: 'asked' lets questions attend to a picture, but the data asks none; use mean"
+            )
+        asked = SingleHead(score="scaled_dot", width=design.hidden)
+        self.reader = asked.build(question, before) if design.pooling == "asked" else None
         if question:
             self.head: nn.Module = nn.Sequential(
                 nn.Linear(features + question, design.hidden),
@@ -141,14 +150,27 @@ class CnnModel(PictureModel):
         if self.asks != (questions is not None):
             raise ConfigError(f"cnn: was built {'with' if self.asks else 'without'} questions about pictures")
         features, _ = self.encode(pictures)
-        pooled = {"mean": features.mean(1), "max": features.amax(1), "flat": features.flatten(1)}[self.design.pooling]
-        pooled = self.dropout(pooled)
-        if questions is not None:
-            pooled = torch.cat([pooled if which is None else pooled[which], questions], dim=1)
-        logits: Tensor = self.head(pooled)
+        pooled = self.dropout(self._pooled(features, questions, which))
+        logits: Tensor = self.head(pooled if questions is None else torch.cat([pooled, questions], dim=1))
         return logits
 
-    def sight(self, layer: str) -> GridSight:
+    def _pooled(self, features: Tensor, questions: Tensor | None, which: Tensor | None) -> Float[Tensor, "asked width"]:
+        """One vector for each picture, or for each question about one."""
+        if self.reader is not None and questions is not None:
+            memory = self.reader.remember(features)
+            return self.reader.read(questions[:, None], memory if which is None else memory.reorder(which))[:, 0]
+        match self.design.pooling:
+            case "flat":
+                pooled = features.flatten(1)
+            case "max":
+                pooled = features.amax(1)
+            case _:
+                pooled = features.mean(1)
+        return pooled if which is None else pooled[which]
+
+    def sight(self, layer: str) -> GridSight | None:
+        if layer.startswith("reader"):
+            return None  # a question attends
         return whole_grid(*self.grids[int(layer.split(".")[1])])
 
 

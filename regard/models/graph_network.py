@@ -59,7 +59,7 @@ class GraphNetworkModel(Model):
 
     def __init__(self, design: GraphNetwork, features: int, classes: int) -> None:
         super().__init__()
-        self.activation = design.activation
+        self.activation, self.features = design.activation, features
         self.dropout = FeatureDropout(design.dropout)
         widths = [features, *[design.width] * (design.layers - 1), classes]
         hidden = [design.message.build(*pair) for pair in pairwise(widths[:-1])]

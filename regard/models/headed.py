@@ -5,6 +5,7 @@
 | classes    | logits of each text's class, from its pooled features                             |
 | tags       | logits of each token's tag                                                        |
 | vector     | a vector of each text: its pooled features                                        |
+| NAME.tags   | a head of each name, NAME.tags or NAME.classes, on the same features (multi-task) |
 | otherwise  | hidden states of each token, whose `output` gives logits over the vocabulary      |
 """
 
@@ -42,6 +43,24 @@ class Headed(Encoder):
             raise ConfigError(f"model: a {type(self.head).__name__} gives no logits over the vocabulary")
         return self.head.output
 
+    def one_head(self, name: str) -> "Headed":
+        """The same encoder with one of its several heads alone; weights are shared, not copied."""
+        if not isinstance(self.head, SeveralHeads):
+            raise ConfigError(f"model: a {type(self.head).__name__} is one head, so there is none called {name}")
+        return OneOfSeveral(self, self.head.heads[name])
+
+
+class OneOfSeveral(Headed):
+    """An encoder with several heads, of which one answers."""
+
+    def __init__(self, whole: Headed, head: nn.Module) -> None:
+        super().__init__()
+        self.whole, self.head = whole, head
+        self.train(whole.training)
+
+    def encode(self, *inputs: Any, **more: Any) -> tuple[Tensor, Tensor]:
+        return self.whole.encode(*inputs, **more)
+
 
 class TokenHead(nn.Module):
     """The masked-token head of BERT: h = norm(f(W x + b)), logits = E h + c, where E may be that of the embedding."""
@@ -60,19 +79,24 @@ class TokenHead(nn.Module):
 
 
 class ClassHead(nn.Module):
-    """Pooled classification: logits = W₂ f(W₁ pooled + b₁) + b₂."""
+    """Pooled classification: logits = W₂ f(W₁ pooled + b₁) + b₂; without an activation, W₂ pooled + b₂."""
 
-    def __init__(self, width: int, classes: int, pooling: Pooling, activation: Activation, dropout: float) -> None:
+    def __init__(
+        self, width: int, classes: int, pooling: Pooling, activation: Activation | None, dropout: float
+    ) -> None:
         super().__init__()
         self.pooling, self.activation = pooling, activation
-        self.inner, self.outer = nn.Linear(width, width), nn.Linear(width, classes)
+        self.inner = None if activation is None else nn.Linear(width, width)
+        self.outer = nn.Linear(width, classes)
         self.dropout = Dropout(dropout)
 
     def forward(
         self, features: Float[Tensor, "batch length width"], keep: Bool[Tensor, "batch length"]
     ) -> Float[Tensor, "batch classes"]:
         """The logits of the classes."""
-        pooled = ACTIVATIONS[self.activation](self.inner(pool(self.pooling, features, keep)))
+        pooled = pool(self.pooling, features, keep)
+        if self.inner is not None and self.activation is not None:
+            pooled = ACTIVATIONS[self.activation](self.inner(pooled))
         logits: Tensor = self.outer(self.dropout(pooled))
         return logits
 
@@ -106,6 +130,22 @@ class VectorHead(nn.Module):
         return pool(self.pooling, features, keep)
 
 
+class SeveralHeads(nn.Module):
+    """Heads by name; `log_variance` holds s = log σ² of each where their losses are weighed by uncertainty."""
+
+    def __init__(self, heads: Mapping[str, nn.Module], pooling: Pooling, weighed: Literal["evenly", "by_uncertainty"]):
+        super().__init__()
+        self.heads, self.pooling = nn.ModuleDict(heads), pooling
+        scalars = {name: nn.Parameter(torch.zeros(())) for name in heads} if weighed == "by_uncertainty" else {}
+        self.log_variance = nn.ParameterDict(scalars)
+
+    def forward(
+        self, features: Float[Tensor, "batch length width"], keep: Bool[Tensor, "batch length"]
+    ) -> Float[Tensor, "batch width"]:
+        """The pooled features, which all heads share."""
+        return pool(self.pooling, features, keep)
+
+
 def head_for(
     sizes: Mapping[str, int],
     width: int,
@@ -113,10 +153,15 @@ def head_for(
     *,
     token_activation: Activation,
     pooling: Pooling,
-    activation: Activation,
+    activation: Activation | None,
     dropout: float,
 ) -> nn.Module:
     """The head that the sizes ask for; `norm` and `token_activation` are those of the masked-token head."""
+    named = {key.partition(".")[0]: {key.partition(".")[2]: size} for key, size in sizes.items() if "." in key}
+    if named:
+        how: Any = {"token_activation": token_activation, "pooling": pooling, "activation": activation}
+        heads = {name: head_for(own, width, norm, dropout=dropout, **how) for name, own in named.items()}
+        return SeveralHeads(heads, pooling, "by_uncertainty" if "uncertainties" in sizes else "evenly")
     if "classes" in sizes:
         return ClassHead(width, sizes["classes"], pooling, activation, dropout)
     if "tags" in sizes:

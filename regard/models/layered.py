@@ -25,7 +25,7 @@ from regard.attention.memories.growing import Growing
 from regard.attention.memory import MEMORIES, Memory, MixedMemory
 from regard.attention.multihead import Attention
 from regard.attention.normalizer import NORMALIZERS
-from regard.attention.position import POSITIONS, Position
+from regard.attention.position import POSITIONS, Position, PositionVectors
 from regard.attention.score import SCORES
 from regard.base.errors import CombinationError, ConfigError
 from regard.layers.activation import Activation
@@ -142,7 +142,9 @@ class Layered(Design):
                 "set norm_place = 'after', or residual_scale = 1.0"
             )
         _, positions = split_positions(self.positions, f"{self.where}.positions")
+        lone = isinstance(positions, PositionVectors) and positions.layers == "first_layer"
         mixer = self._mixer(view, positions)
+        later = self._mixer(view, None) if lone else mixer
         scale = depth.scale if isinstance(self.residual_scale, str) else self.residual_scale
         feed = self.feed.filled(
             hidden=self.feedforward,
@@ -162,7 +164,8 @@ class Layered(Design):
                 dropout=self.dropout,
                 skip=self.stochastic_depth * (at + 1) / layers,
             )
-            mixing = mixer.in_layer(at) if isinstance(mixer, Mixer) else mixer
+            chosen = mixer if at == 0 else later
+            mixing = chosen.in_layer(at) if isinstance(chosen, Mixer) else chosen
             cross = self.attention() if reads else None
             made = Block(self.width, mixer=mixing, cross=cross, feed=feed, residual=residual)
             if deep:

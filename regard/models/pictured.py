@@ -53,8 +53,8 @@ class PictureModel(Encoder):
         """The logits of each picture's class, or of the answer to each question, which is about picture `which`."""
 
     @abstractmethod
-    def sight(self, layer: str) -> GridSight:
-        """Where the queries and keys of an attention layer stand in the picture."""
+    def sight(self, layer: str) -> GridSight | None:
+        """Where the queries and keys of an attention layer stand in the picture; None if its queries do not."""
 
 
 def whole_grid(rows: int, columns: int, before: int = 0) -> GridSight:

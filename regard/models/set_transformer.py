@@ -7,11 +7,12 @@ Lee et al., 2019, https://arxiv.org/abs/1810.00825; the blocks are in `layers/se
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from jaxtyping import Bool, Float, Int
 from torch import Tensor, nn
 
+from regard.attention.normalizer import NORMALIZERS
 from regard.base.errors import check_at_least
 from regard.data.set_examples import real_elements
 from regard.layers.set_attention import AttentionPooling, InducedBlock, SelfAttentionBlock, SetNorm
@@ -35,6 +36,9 @@ class SetTransformer(Design):
     """the vectors that a set is pooled to (PMA)"""
     seed_layers: int | None = None
     """the number of blocks that let the pooled vectors see each other; none: they do not"""
+    normalizer: Annotated[Any, NORMALIZERS] = "softmax"
+    """what makes weights of the scores of the pooling: softmax reads a mean of the elements, sigmoid a sum, which tells
+    large sets from small ones"""
     norm: SetNorm = "none"
     """layer: each block normalizes its features; none, as in the authors' code"""
 
@@ -71,7 +75,7 @@ class SetTransformerModel(SetModel):
             else InducedBlock(*how, design.induced, design.norm)
             for _ in range(design.layers)
         )
-        self.pooling = AttentionPooling(*how, design.seeds, design.norm)
+        self.pooling = AttentionPooling(*how, design.seeds, design.norm, design.normalizer)
         self.after = nn.ModuleList(SelfAttentionBlock(*how, design.norm) for _ in range(design.seed_layers or 0))
         self.output = nn.Linear(design.seeds * width, outputs)
 

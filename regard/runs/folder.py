@@ -126,8 +126,11 @@ def _take(handle: int, path: Path) -> None:
         raise RegardError(
             f"{path}: another training (process {owner}) is writing this run; wait for it or choose another name"
         ) from error
-    os.ftruncate(handle, 0)
-    os.write(handle, f"{os.getpid()}\n".encode())
+    try:
+        os.ftruncate(handle, 0)
+        os.write(handle, f"{os.getpid()}\n".encode())
+    except OSError as error:
+        raise unwritable(path / "lock", error) from error
 
 
 def _refuse_other_settings(folder: RunFolder, config: str, free: Collection[str]) -> None:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 from torch.nn.modules import module as hooks
+from torch.overrides import TorchFunctionMode
 
 from regard.base.errors import ConfigError, RegardError
 
@@ -19,6 +20,8 @@ _Built = TypeVar("_Built")
 _MOST_SIZE = 2**31 - 1
 _SLACK = 16  # tensors that are registered and replaced while a model is built
 _BUFFERS = 2**24  # elements of tables that are computed, not stored
+_DRAWS = (Tensor.normal_, Tensor.uniform_, Tensor.exponential_, Tensor.bernoulli_)
+_INIT = nn.init.normal_.__module__
 
 
 def check_parts(name: str, parts: Mapping[str, Any], tied: Any, tensors: Mapping[str, Tensor]) -> None:
@@ -44,7 +47,7 @@ def check_parts(name: str, parts: Mapping[str, Any], tied: Any, tensors: Mapping
 def build_checked(name: str, build: Callable[[], _Built], weights: Mapping[str, Tensor]) -> _Built:
     """Build a model whose weights are in a file; one that the file's tensors do not bear out is never allocated."""
     try:
-        with torch.device("meta"), _no_larger_than(name, weights):
+        with torch.device("meta"), _Undrawn(), _no_larger_than(name, weights):
             tried = build()
     except NotImplementedError:  # some operation knows no meta device; the limits hold below as well
         pass
@@ -68,6 +71,18 @@ def check_fits(model: Any, weights: Mapping[str, Tensor], name: str) -> None:
         kind = weights[key].dtype
         if kind != tensor.dtype and not (kind.is_floating_point and tensor.is_floating_point()):
             raise RegardError(f"{name}: the tensor '{key}' is of type {_type(kind)}, not {_type(tensor.dtype)}")
+
+
+class _Undrawn(TorchFunctionMode):
+    """Inside, no random numbers are drawn: on the meta device, torch would load its compiler for it (a second)."""
+
+    def __torch_function__(
+        self, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Any:
+        given = kwargs or {}
+        if func in _DRAWS or getattr(func, "__module__", None) == _INIT:
+            return args[0] if args else given["tensor"]
+        return func(*args, **given)
 
 
 @contextmanager

@@ -36,13 +36,17 @@ TASKS = Catalog(
         "advice",
         "beginning",
         "class_outputs",
+        "held_out_examples",
         "image_advice",
+        "label_advice",
         "node_advice",
         "point_advice",
         "ranked",
         "run",
+        "running_text",
         "set_advice",
         "start",
+        "starting_vectors",
         "task",
         "text_advice",
         "text_files",
@@ -109,6 +113,8 @@ class Wishes:
     hold_out: int | None = None
     """the lines of each set that is held out where none is given; 0: none"""
     name: str | None = None
+    task: str | None = None
+    """the task that the files are for, where it is said"""
     model: str | None = None
     preset: str | None = None
     out: Path = Path("run.toml")
@@ -252,20 +258,28 @@ class Task(ABC):
             )
 
 
+_TEXT_SIZES = {"text", "source", "target"}
+"""what tasks on texts give; they take any file for text, so that the objections of others say more"""
+
+
 def advice_for(files: Sequence[Path], wishes: Wishes) -> Advice:
     """The recommended settings of the one task that the files are data for; every task is asked."""
     found: dict[str, Advice] = {}
-    refused: list[RegardError] = []
-    for name in TASKS.names:
+    refused: list[tuple[bool, RegardError]] = []
+    asked = TASKS.names if wishes.task is None else [wishes.task]
+    for name in asked:
         try:
             advice = TASKS.get(name).advise(files, wishes)  # type: ignore[attr-defined]
         except RegardError as error:  # another task may be able to read the files
-            refused.append(error)
+            refused.append((set(TASKS.get(name).sizes) <= _TEXT_SIZES, error))  # type: ignore[attr-defined]
             continue
         if advice is not None:
             found[name] = advice
     if refused and not found:
-        raise refused[0]
+        raise min(refused, key=lambda one: one[0])[1]
+    if not found and wishes.task is not None:
+        TASKS.get(wishes.task, "--task")
+        raise UsageError(f"init: {' and '.join(map(str, files))}: cannot be read as data for the task {wishes.task}")
     if len(found) != 1:
         empty = next((file for file in files if not found and file.is_dir()), None)
         if empty is not None:

@@ -19,6 +19,7 @@ from regard.alignment.heads import rank_heads
 from regard.base.errors import ConfigError, RegardError
 from regard.base.files import digest, write_text
 from regard.base.ranks import shared_batch
+from regard.data.captioned import looks_captioned
 from regard.data.checkup import Checkup, check_corpus
 from regard.data.chunk_plan import plan_of
 from regard.data.corpus import Corpus, SentencePair
@@ -43,6 +44,7 @@ from regard.decoding.opening import (
 )
 from regard.decoding.scorer import most_positions
 from regard.decoding.sentences import ended, several
+from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategies.greedy import Greedy
 from regard.decoding.strategy import STRATEGIES, Strategy
 from regard.decoding.translator import Translator
@@ -142,7 +144,7 @@ class Translate(Task):
 
     @classmethod
     def advise(cls, files: Sequence[Path], wishes: Wishes) -> Advice | None:
-        return advise_text(files, wishes, sides=2)
+        return None if any(map(looks_captioned, files)) else advise_text(files, wishes, sides=2)
 
     def prepare(self, folder: Path, data: Path, say: Say = lambda text: None) -> PreparedPairs:
         corpus = self.data.training(data, sides=2)
@@ -175,7 +177,7 @@ class Translate(Task):
         return objective(model, item) if self.guide is None else Guided(objective, self.guide)(model, item)
 
     def metrics(self, model: Transducer, prepared: PreparedPairs) -> dict[str, float]:
-        """Loss and perplexity without label smoothing; BLEU, chrF and exact match of greedy translations."""
+        """Loss and perplexity without label smoothing; BLEU, chrF and exact match of translations."""
         most = most_positions([model])
         dev = prepared.dev if most is None else [kept for item in prepared.batches for kept in item.within(most)]
         found = mean_losses(model, dev, partial(_teacher_forced, CrossEntropy(smoothing=0.0)))
@@ -184,7 +186,7 @@ class Translate(Task):
             model,
             pair.source,
             pair.target,
-            self._greedy(),
+            self._search(),
             batch_tokens=4096,
             language=self.data.source,
             split=prepared.split,
@@ -195,12 +197,12 @@ class Translate(Task):
         bleu, chrf = corpus_scores(outputs, references, measures=("BLEU", "chrF"), tokenize=tokenize)
         return found | {"bleu": bleu.value, "chrf": chrf.value, "exact": exact_match(outputs, references)}
 
-    def _greedy(self) -> Greedy:
-        """The search of validations: greedy, within the lengths that the run's own search has."""
+    def _search(self) -> Strategy:
+        """The run's own beam, since late weights gain by it, hardly with greedy search; other strategies are greedy."""
         own: Strategy | None = self.decoding
-        if own is None:
-            return Greedy()
-        return Greedy(max_length=own.max_length, max_ratio=own.max_ratio, max_extra=own.max_extra)
+        if isinstance(own, Beam):
+            return replace(own, n_best=1, patience=1.0)
+        return Greedy(max_length=own.max_length, max_ratio=own.max_ratio, max_extra=own.max_extra) if own else Greedy()
 
     def extras(self, design: Design, model: Transducer, prepared: PreparedPairs) -> dict[str, Any]:
         """The maximum source length, what is translated at a time, and the alignment heads of a guided model."""

@@ -6,11 +6,15 @@ import inspect
 import re
 import shlex
 import subprocess
+import sys
 import tomllib
 import types
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
+import torch.distributed as dist
 import yaml
 from torch.distributed.run import get_args_parser
 from typer.main import get_command
@@ -20,6 +24,8 @@ from regard.apps.commands.train import app
 from regard.apps.sbatch import sbatch_file
 from regard.base.config import from_dict
 from regard.base.errors import ConfigError
+from regard.base.joining import joined_ranks
+from regard.base.ranks import Ranks
 from regard.learning import train
 from regard.tasks.texts import DataSettings
 
@@ -110,6 +116,54 @@ def test_torchrun_understands_the_command_lines_of_the_page(monkeypatch: pytest.
         command = get_command(importlib.import_module(COMMANDS[name][0]).app)
         command.make_context(name, rest)
     assert "TORCH_DISABLE_SHARE_RDZV_TCP_STORE=1 torchrun --nnodes 1:4" in blocks("bash")
+
+
+def test_the_file_for_skypilot_starts_torchrun_on_each_machine(tmp_path: Path) -> None:
+    """What it runs, in a shell with SkyPilot's variables and a stand-in for torchrun that shows its arguments."""
+    (tmp_path / "torchrun").write_text('#!/bin/bash\nprintf "%s\\n" "$@"\n', encoding="utf-8")
+    (tmp_path / "torchrun").chmod(0o755)
+    sky = yaml.safe_load(blocks("yaml"))
+    told = {"SKYPILOT_NODE_IPS": "10.0.0.7\n10.0.0.8", "SKYPILOT_NUM_NODES": "2", "SKYPILOT_NODE_RANK": "1"}
+    told |= {"SKYPILOT_NUM_GPUS_PER_NODE": "8", "PATH": f"{tmp_path}:/usr/bin:/bin"}
+    done = subprocess.run(["bash", "-eu", "-c", sky["run"]], env=told, capture_output=True, text=True, check=True)
+    parsed = get_args_parser().parse_args(done.stdout.splitlines())
+    assert (parsed.nnodes, parsed.nproc_per_node, parsed.node_rank, parsed.master_addr) == ("2", "8", 1, "10.0.0.7")
+    assert (sky["num_nodes"], sky["resources"]["accelerators"]) == (2, "A100:8")
+    assert "training.lanes=16" in parsed.training_script_args  # a lane for each of 2 x 8 ranks
+
+
+def test_the_program_for_ray_trains_in_each_worker(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The program of the page, with a stand-in for Ray that connects the process as Ray does, then calls `work`."""
+    joined: list[tuple[Ranks, dict[str, Any]]] = []
+
+    def trained(files: str, **settings: Any) -> None:
+        inspect.signature(train).bind(files, **settings)
+        with joined_ranks() as ranks:
+            joined.append((ranks, settings))
+
+    class TorchTrainer:
+        def __init__(self, work: Callable[[], None], scaling_config: Any, run_config: Any) -> None:
+            self.work, self.workers = work, scaling_config.num_workers
+            assert run_config.failure_config.max_failures == 3
+
+        def fit(self) -> None:
+            dist.init_process_group("gloo", init_method=f"file://{tmp_path / 'store'}", rank=0, world_size=1)
+            try:
+                self.work()
+            finally:
+                dist.destroy_process_group()
+
+    names = ("FailureConfig", "RunConfig", "ScalingConfig")
+    stand = types.SimpleNamespace(**dict.fromkeys(names, types.SimpleNamespace))
+    for name, module in {"ray": stand, "ray.train": stand, "ray.train.torch": TorchTrainer}.items():
+        parts = module if name != "ray.train.torch" else types.SimpleNamespace(TorchTrainer=TorchTrainer)
+        monkeypatch.setitem(sys.modules, name, parts)
+    monkeypatch.setattr("regard.train", trained, raising=False)
+    exec(compile(blocks("python"), "docs/scale.md", "exec"), {})
+    ((ranks, settings),) = joined
+    assert (ranks.rank, ranks.size) == (0, 1)
+    assert ranks.store is not None  # it joined the connection that was there
+    assert settings["training"] == {"lanes": 8}
 
 
 def test_the_settings_and_the_python_of_the_page_are_valid() -> None:

@@ -7,6 +7,7 @@ from regard.apps.translated_files import (
     FileSink,
     is_document,
     models_and_input,
+    refuse_overwriting,
     refuse_with_document,
     sink,
     suggest_next,
@@ -28,6 +29,17 @@ def test_the_last_path_is_the_input_if_it_is_no_model(tmp_path: Path) -> None:
     assert models_and_input([folder, Path("b.safetensors")]) == ([folder, Path("b.safetensors")], None)
     assert models_and_input([folder, Path("missing.txt")]) == ([folder], Path("missing.txt"))
     assert models_and_input([folder, Path("missing")]) == ([folder, Path("missing")], None)
+
+
+def test_what_is_read_is_not_written_over(tmp_path: Path) -> None:
+    text, link = tmp_path / "text", tmp_path / "link"
+    text.write_text("a")
+    link.symlink_to(text)
+    refuse_overwriting(tmp_path / "other", [tmp_path, text, None])
+    refuse_overwriting(None, [text])
+    for out in (text, link):
+        with pytest.raises(UsageError, match=rf"{out.name}: is read, and would be lost; give another file after -o"):
+            refuse_overwriting(out, [tmp_path, text])
 
 
 def test_documents_are_told_by_their_endings() -> None:

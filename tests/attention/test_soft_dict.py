@@ -5,12 +5,14 @@ import pytest
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from torch import nn
 
 from regard.attention.core import attend
 from regard.attention.normalizer import NORMALIZERS
 from regard.attention.score import SCORES
 from regard.attention.soft_dict import SoftDict
 from regard.base.errors import ConfigError, ShapeError, UsageError
+from regard.layers.perceptron import Perceptron
 
 KEYS = st.tuples(st.integers(-3, 3), st.integers(-2, 2))
 VALUES = st.integers(-1000, 1000)
@@ -212,3 +214,30 @@ def test_what_was_written_is_saved_and_moved_with_the_module() -> None:
     assert len(other) == 3
     assert torch.equal(other[[0.5, 0.5]], soft[[0.5, 0.5]])
     assert other.double()[[0.5, 0.5]].dtype == torch.float64
+
+
+def test_a_network_makes_contexts_of_queries_and_keys() -> None:
+    """Against the formula in float64, and learned: gradients reach the network through both."""
+    torch.manual_seed(2)
+    network = Perceptron(3, 5, 4, activation="tanh").double()
+    soft = SoftDict(3, 2, score="dot", context=network, projected=True).double()
+    keys, values, query = (torch.randn(6, size, dtype=torch.float64) for size in (3, 2, 3))
+    soft.write(keys, values)
+    first, second = network.layers
+    contexts = [
+        torch.tanh(rows @ first.weight.T + first.bias) @ second.weight.T + second.bias for rows in (query, keys)
+    ]
+    expected = (contexts[0] @ contexts[1].T).softmax(-1) @ values
+    found = soft.look_up(query)
+    torch.testing.assert_close(found.output, expected, rtol=1e-12, atol=1e-12)
+    found.output.sum().backward()
+    assert all(weight.grad is not None and weight.grad.abs().sum() > 0 for weight in network.parameters())
+    assert {f"context.{name}" for name in network.state_dict()} < set(soft.state_dict())
+
+
+def test_with_a_hard_normalizer_contexts_leave_exact_keys_alone() -> None:
+    soft = SoftDict(2, 1, normalizer="hard", context=Perceptron(2, 3, 3))
+    soft[[1, 2]] = 5.0
+    assert soft[[1, 2]].item() == 5.0
+    with pytest.raises(ShapeError, match=r"the context of a row must be a row, but of \[1, 2\] it is \[2\]"):
+        SoftDict(2, context=nn.Flatten(0))

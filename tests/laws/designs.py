@@ -38,6 +38,9 @@ SMALL: Mapping[str, int] = {
     "decoder_width": 8,
     "decoder_heads": 2,
     "code": 4,
+    "text_layers": 1,
+    "cross_layers": 1,
+    "vector": 8,
 }
 """what a setting of this name is, wherever a design has a number there"""
 SMALL_STAGES: Mapping[str, tuple[int, ...]] = {
@@ -83,6 +86,7 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
         "coordinates": {"coordinates": "added", "pooling": "flat"},
         **{kind: {"non_local": (1, 2), "kind": kind} for kind in ("gaussian", "dot_product", "concatenation")},
     },
+    "clip": {"cross attention": {"cross_layers": 1}, "mean": {"pooling": "mean"}},
     "swin": {"filled up": {"patch": 7, "tile": 2}, "one stage": {"stage_layers": (2,), "stage_heads": (2,)}},
     "vit": {
         "no positions, mean": {"patch_positions": "none", "pooling": "mean"},
@@ -131,6 +135,7 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
             "attention": SingleHead(score="additive"), "encoder_width": 20, "query": "previous", "context": "both",
         },
         "cosine": {"attention": SingleHead(score="cosine")},
+        "contexts of networks": {"attention": SingleHead(width=6, hidden=5)},
         "side by side": {"combine": "concatenate", "feeding": "output"},
         "tied": {"tie": "all"},
         "copying": {"copy": Copying(score="additive", coverage=1.0), "feeding": "output"},
@@ -150,6 +155,7 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
         "halves, unscaled": {"positions": "sinusoidal(order='halves')", "embedding_scale": "none"},
         "untied": {"tie": "none", "activation": "gelu"},
         "every layer": {"positions": Sinusoidal(layers="every")},
+        "first layer alone": {"positions": Sinusoidal(layers="first_layer"), "decoder_layers": 2},
         "side by side": {"positions": Sinusoidal(join="concatenate", width=4), "tie": "none"},
         "no positions": {"positions": None},
         "shared keys": {"heads": 4, "key_heads": 2},

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from regard.data.captioned import CaptionBatch
+from regard.data.framed import FramedTexts
 from regard.data.graph import Graph, sorted_edges
 from regard.data.hidden_patches import HiddenPatches
 from regard.data.images import LabeledImages
@@ -104,6 +106,14 @@ def views(number: int) -> ViewBatch:
     return ViewBatch(first, first + 0.1 * rows(number + 1).inputs)
 
 
+def captions(number: int) -> CaptionBatch:
+    """Pictures of noise, each with a text."""
+    texts = hidden(number)
+    kept = torch.where(texts.wanted > 0, texts.wanted, texts.tokens)
+    framed = FramedTexts(kept[:3], texts.lengths[:3], torch.zeros_like(kept[:3]))
+    return CaptionBatch(pictures(number).pictures, framed)
+
+
 ITEMS: Mapping[tuple[str, ...], Callable[[int], Any]] = {
     ("source", "target"): pairs,
     ("text",): text,
@@ -115,6 +125,7 @@ ITEMS: Mapping[tuple[str, ...], Callable[[int], Any]] = {
     ("numbers",): rows,
     ("numbers", "views"): views,
     ("masked", "text"): hidden,
+    ("text", *PICTURE_SIZES[:3]): captions,
 }
 
 
@@ -126,6 +137,7 @@ TASK_FOR: Mapping[tuple[str, ...], str] = {
     PICTURE_SIZES[:3]: "patches",
     ("numbers",): "reconstruct",
     ("numbers", "views"): "contrast",
+    ("text", *PICTURE_SIZES[:3]): "captions",
 }
 """the task of models that need these sizes, where the data do not tell"""
 

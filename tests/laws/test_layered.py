@@ -20,6 +20,7 @@ from regard.attention.memory import MEMORIES
 from regard.base.catalog import Catalog
 from regard.base.errors import ConfigError
 from regard.layers.mixers.self_attention import SelfAttention
+from regard.models.clip import Clip
 from regard.models.layered import Layered, after_causality
 from regard.models.mae import Mae
 from regard.models.model import MODELS, Design, Encoder
@@ -34,7 +35,7 @@ from .examples import settings_of
 LAYERED = [
     name
     for name in MODELS.names
-    if complete(name) and issubclass(MODELS.get(name), Layered) and not issubclass(MODELS.get(name), Mae)
+    if complete(name) and issubclass(MODELS.get(name), Layered) and not issubclass(MODELS.get(name), Mae | Clip)
 ]
 """a masked autoencoder has the layers of a ViT"""
 SEEING = [name for name in LAYERED if "channels" in MODELS.get(name).needs]  # type: ignore[attr-defined]

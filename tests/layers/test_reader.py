@@ -34,6 +34,22 @@ def test_the_parameterized_attention() -> None:
     assert reader.value_width == 6
 
 
+@pytest.mark.parametrize("width", [6, None])
+def test_small_networks_make_contexts(width: int | None) -> None:
+    reader = SingleHead(width=width, hidden=3).build(4, 4).double()
+    assert reader.value_width == (width or 3)
+
+    def made(name: str, x: Tensor) -> Tensor:
+        first, second = reader.projections[name].layers
+        return torch.tanh(x @ first.weight.T + first.bias) @ second.weight.T + second.bias
+
+    expected = dot_attention(made("query", X), made("key", SOURCE), made("value", SOURCE), KEEP)
+    torch.testing.assert_close(reader.read(X, reader.remember(SOURCE, KEEP)), expected)
+    torch.testing.assert_close(reader(X, SOURCE, keep=KEEP[:, None, None]), expected)
+    with pytest.raises(ConfigError, match="attention: hidden must be at least 1, but is 0"):
+        SingleHead(hidden=0)
+
+
 def test_the_additive_attention() -> None:
     reader = SingleHead(score="additive(hidden=7)").build(4, 4).double()
     score = reader.reading.score

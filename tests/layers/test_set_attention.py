@@ -40,3 +40,17 @@ def test_blocks_are_those_of_the_paper() -> None:
         torch.testing.assert_close(induced(X, KEEP)[row, :length], mab(induced.spread, x, gathered))
         torch.testing.assert_close(pooling(X, KEEP)[row], mab(pooling.block, pooling.seeds, pooling.feed(x).relu()))
         torch.testing.assert_close(bare(X, X, KEEP)[row, :length], mab(bare, x, x))
+
+
+def test_sigmoid_pools_a_sum_which_tells_a_set_from_the_same_twice_over() -> None:
+    torch.manual_seed(1)
+    softmax, sigmoid = (AttentionPooling(WIDTH, 1, 1, "none", how).double() for how in ("softmax", "sigmoid"))
+    x, twice = X[:1], X[:1].repeat(1, 2, 1)
+    torch.testing.assert_close(softmax(x), softmax(twice))
+    layer, fed = sigmoid.block.attention, sigmoid.feed(x[0]).relu()
+    query = layer.projections.of_query(sigmoid.seeds[None])[0]
+    key, value = (side[0] for side in layer.projections.of_source(fed[None]))
+    for times, sets in ((1, x), (2, twice)):
+        read = times * torch.sigmoid(query @ key.T / WIDTH**0.5) @ value
+        hidden = sigmoid.seeds + layer.output(read)
+        torch.testing.assert_close(sigmoid(sets)[0], hidden + torch.relu(sigmoid.block.feed(hidden)))

@@ -36,6 +36,7 @@ def test_new_non_local_blocks_change_nothing() -> None:
     pictures = torch.randn(2, 3, 9, 8)
     assert torch.equal(plain(pictures), joined(pictures))
     sight = joined.sight("layers.1.blocks.0")
+    assert sight is not None
     assert (sight.rows, sight.columns) == (3, 2)
 
 
@@ -48,6 +49,24 @@ def test_a_question_is_joined_to_the_picture() -> None:
         model(pictures)
     with pytest.raises(ConfigError, match="was built without questions"):
         Cnn().build(SIZES)(pictures, questions)
+
+
+def test_a_question_may_attend_to_the_pixels() -> None:
+    model = Cnn(hidden=8, pooling="asked").build(SIZES | {"question": 5}).eval()
+    pictures, questions, which = torch.randn(2, 3, 9, 8), torch.eye(5)[:3], torch.tensor([1, 0, 1])
+    assert model.reader is not None
+    maps = model.reader.projections
+    for some in (which, None):
+        about = which if some is not None else torch.arange(2)
+        expected = []
+        for question, at in zip(questions, about, strict=False):
+            pixels = model.encode(pictures)[0][at]
+            weights = (maps["key"](pixels) @ maps["query"](question) / 8**0.5).softmax(0)
+            expected.append(model.head(torch.cat([weights @ maps["value"](pixels), question])))
+        torch.testing.assert_close(model(pictures, questions[: len(about)], some), torch.stack(expected))
+    assert model.sight("reader") is None
+    with pytest.raises(ConfigError, match="but the data asks none"):
+        Cnn(pooling="asked").build(SIZES)
 
 
 def test_what_does_not_fit_is_one_sentence() -> None:

@@ -54,6 +54,27 @@ def test_a_feed_that_names_no_activation_has_the_models(name: str) -> None:
     assert len(losses) == (6 if name == "gpt" else 12)
 
 
+@pytest.mark.parametrize("positions", ["sinusoidal", "learned(6)"])
+def test_positions_of_the_first_layer_alone(positions: str) -> None:
+    """q + p, k + p and v + p in the first layer; the others have none: two models with the same weights, in a row."""
+    name, given = positions.rstrip(")").partition("(")[::2]
+    spec = {kind: f"{name}({given}{', ' if given else ''}layers='{kind}')" for kind in ("first_layer", "every")}
+
+    def built(layers: int, chosen: str | None) -> Any:
+        torch.manual_seed(3)
+        design = Gpt(layers=layers, width=8, heads=2, positions=chosen, dropout=0.0)
+        return design.build({"text": 9}).double().eval().decoder
+
+    whole, first, rest = built(2, spec["first_layer"]), built(1, spec["every"]), built(2, None)
+    first.blocks[0].load_state_dict(whole.blocks[0].state_dict())
+    rest.blocks[1].load_state_dict(whole.blocks[1].state_dict())
+    x, keep = torch.randn(2, 5, 8, dtype=torch.float64), Causal()
+    expected = rest.blocks[1](first.blocks[0](x, keep=keep), keep=keep)
+    found = whole.blocks[1](whole.blocks[0](x, keep=keep), keep=keep)
+    torch.testing.assert_close(found, expected, rtol=0, atol=0)
+    assert not torch.allclose(found, rest.blocks[1](rest.blocks[0](x, keep=keep), keep=keep))
+
+
 def test_masks_of_encoder_and_decoder() -> None:
     model = built("transformer", mask="window(3)", decoder_layers=1, encoder_layers=1)
     assert model.encoder.blocks[0].self_attention.mask == Window(3)

@@ -1,5 +1,8 @@
 """Limits of what a file can make a program build; tests/faults tries whole files."""
 
+import subprocess
+import sys
+
 import pytest
 import torch
 from torch import nn
@@ -93,3 +96,12 @@ def test_types_must_fit() -> None:
     for kind in (torch.int8, torch.bool, torch.int64):
         with pytest.raises(RegardError, match=r"a: the tensor 'bias' is of type \w+, not float32"):
             check_fits(nn.Linear(2, 3), {**WEIGHTS, "bias": torch.zeros(3, dtype=kind)}, "a")
+
+
+def test_nothing_is_drawn_on_the_meta_device_so_torchs_compiler_is_not_loaded() -> None:
+    code = "import sys, torch; from torch import nn; from regard.runs.forgery import build_checked\n"
+    code += "build_checked('a', lambda: nn.Embedding(3, 2), {'weight': torch.zeros(3, 2)})\n"
+    code += "build_checked('a', lambda: nn.Linear(2, 3), {'weight': torch.zeros(3, 2), 'bias': torch.zeros(3)})\n"
+    code += "print('torch._dynamo' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"

@@ -102,6 +102,26 @@ def full_disk(home: Path) -> Any:
     return Scene(home).play(2, fill)
 
 
+def full_disk_of_rank_1(home: Path) -> Any:
+    """Ranks that share the weights each write their rows; the disk of one is full at its second checkpoint."""
+    synced = 0
+
+    def fills(handle: int) -> None:
+        nonlocal synced
+        synced += 1
+        if synced > 2:  # a file and its folder
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    def fill(rank: int) -> None:
+        if rank:
+            regard.base.files.os.fsync = fills
+
+    more = ("training.distribution=shards", "training.lanes=2", "training.steps=3", "training.validate_every=50")
+    found = Scene(home).play(2, fill, False, *(word for one in more for word in ("--set", one)))
+    said = [line for line in found["said"] if "training.distribution: shards are summed" not in line]  # a remark
+    return found | {"said": said, "kept": RunFolder(next((home / "runs").iterdir())).checkpoints.steps()}
+
+
 def no_gpu(home: Path) -> Any:
     return Scene(home).play(2, lambda rank: None, False, "--device", "cuda")
 
@@ -146,7 +166,17 @@ def used(scene: Scene, folder: RunFolder) -> list[Any]:
     return [*found, scene.start(2, lambda _: ["translate", str(folder.path)])["said"]]
 
 
-SCENES = (other_data, other_version, too_many_ranks, port_in_use, absent_rank, full_disk, no_gpu, asked_to_stop)
+SCENES = (
+    other_data,
+    other_version,
+    too_many_ranks,
+    port_in_use,
+    absent_rank,
+    full_disk,
+    full_disk_of_rank_1,
+    no_gpu,
+    asked_to_stop,
+)
 
 
 def main(home: Path, names: list[str]) -> None:

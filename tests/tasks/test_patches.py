@@ -8,6 +8,7 @@ from regard.decoding.patch_filler import PatchFiller
 from regard.loading import load
 from regard.models.vit import Vit
 from regard.tasks.run import read_run
+from regard.tasks.start import Started, base_of
 
 from .picture_run import write_bars
 
@@ -46,3 +47,23 @@ def test_the_encoder_has_the_names_of_a_vit(place: Path) -> None:
         {name: weight for name, weight in guessing.items() if name in vit.state_dict()}, strict=False
     )
     assert missing.missing_keys == ["head.weight", "head.bias"]
+
+
+def test_its_encoder_is_fine_tuned_as_a_vit(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = [part for change in (*CHANGES, MODEL, "training.steps=2") for part in ("--set", change)]
+    assert main(["train", "run.toml", *settings]) == 0
+    (place / "set").mkdir()
+    for part in ("train", "dev", "test"):
+        (place / f"{part}.npz").rename(place / "set" / f"{part}.npz")
+    assert main(["init", "set", "--from", "runs/mae", "--out", "tune.toml", "--name", "tuned"]) == 0
+    begun = read_run(place / "tune.toml")
+    (place / "tried").mkdir()
+    prepared = begun.task.prepare(place / "tried", place)
+    model = Started(begun, prepared, base_of(begun, place)).model()
+    base = load("runs/mae", expect=PatchFiller).model.state_dict()
+    own = model.state_dict()
+    assert {name for name in own if name not in base} == {"head.weight", "head.bias"}
+    assert all(torch.equal(own[name], base[name]) for name in own if name in base)
+    assert main(["train", "tune.toml", "--set", "training.steps=40"]) == 0
+    assert main(["evaluate", "runs/tuned", "set/test.npz"]) == 0
+    assert "accuracy" in capsys.readouterr().out

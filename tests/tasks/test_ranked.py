@@ -18,6 +18,7 @@ SENTENCES = {
     "port_in_use": "is in use by another program; choose another MASTER_PORT",
     "absent_rank": "of 4 ranks, 2, 3 did not come within 1 s",
     "full_disk": "cannot be written: no space left on device",
+    "full_disk_of_rank_1": "cannot be written: no space left on device",
     "no_gpu": "--device cuda: cannot be used",
     "asked_to_stop": "stopped by a request to end after step 2; the run is saved",
 }
@@ -44,6 +45,11 @@ def test_one_rank_says_one_sentence(scene: str, played: dict[str, Any]) -> None:
     assert not found["trace"]
     assert len(found["said"]) == 1, found
     assert re.search(SENTENCES[scene], found["said"][0]), found["said"]
+
+
+def test_a_full_disk_leaves_what_was_saved_before(played: dict[str, Any]) -> None:
+    assert played["full_disk_of_rank_1"]["kept"] == [1]
+    assert played["full_disk_of_rank_1"]["codes"] == [1, 1]
 
 
 def test_a_request_to_end_leaves_a_checkpoint_and_another_number_of_ranks_goes_on(played: dict[str, Any]) -> None:

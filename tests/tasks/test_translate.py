@@ -14,6 +14,10 @@ from regard.data.links import Link
 from regard.data.loader import dev_batches
 from regard.data.plan import BatchPosition
 from regard.data.subwords.tokenizer import EOS, UNK
+from regard.decoding.strategies.beam import Beam
+from regard.decoding.strategies.greedy import Greedy
+from regard.decoding.strategies.sample import Sample
+from regard.decoding.strategy import Strategy
 from regard.metrics.quality import corpus_scores
 from regard.tasks import translate
 from regard.tasks.run import read_run
@@ -64,6 +68,25 @@ def test_a_validation_decodes_within_the_lengths_of_the_run(
         made = prepare(settings(home, **changed), tmp_path / "run", home)
         made.run.task.metrics(made.model().eval(), made.prepared)
     assert [(one.max_ratio, one.max_length) for one in seen] == [(7.0, None), (2.0, 3)]
+
+
+@pytest.mark.parametrize(
+    ("own", "used"),
+    [
+        (Beam(size=3, n_best=2, patience=10.0, length_penalty=0.8), Beam(size=3, length_penalty=0.8)),
+        (Sample(max_length=4), Greedy(max_length=4)),
+        (None, Greedy()),
+    ],
+)
+def test_a_validation_searches_as_the_run_does(
+    own: Strategy | None, used: Strategy, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen = []
+    real = translate.Translator
+    monkeypatch.setattr(translate, "Translator", lambda *parts, **how: seen.append(parts[3]) or real(*parts, **how))
+    made = prepare(settings(home), tmp_path / "run", home)
+    replace(made.run.task, decoding=own).metrics(made.model().eval(), made.prepared)
+    assert seen == [used]
 
 
 def test_a_validation_counts_the_words_of_the_target_language(

@@ -35,6 +35,16 @@ def test_two_ranks_learn_the_same_in_half_the_memory(optimizer: str, sharded: di
     assert sharded[optimizer]["share"] < 0.55
 
 
+def test_what_differs_is_rounding(sharded: dict[str, Any]) -> None:
+    """In float64 nothing differs; in float32 only weights whose gradient is 0 but for rounding, which move nothing."""
+    single, double = sharded["torch.float32"], sharded["torch.float64"]
+    assert single["with a gradient"] < 1e-6
+    assert max(double["with a gradient"], double["without"]) < 1e-10
+    assert 0 < single["count without"] <= 5 * 16  # biases of keys, in five attentions of width 16
+    assert single["outputs"] < 1e-5
+    assert double["outputs"] < 1e-13
+
+
 def test_another_number_of_ranks_and_one_process_go_on(sharded: dict[str, Any]) -> None:
     assert set(sharded["resumed"]) == {"3", "1"}
     assert max(sharded["resumed"].values()) < 1e-5

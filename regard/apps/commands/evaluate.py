@@ -75,7 +75,7 @@ def evaluate(
     format: FormatOption = None,  # noqa: A002 - the option's name
     precision: PrecisionOption = "float32",
     shortlist: ShortlistOption = False,
-    engine: EngineOption = "torch",
+    engine: EngineOption = "auto",
     device: DeviceOption = "cpu",
     threads: ThreadsOption = None,
 ) -> None:

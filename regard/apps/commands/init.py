@@ -24,7 +24,10 @@ app = typer.Typer(add_completion=False)
         "regard init text.txt --dev dev.txt                   one side of text: a language model",
         "regard init train.en train.de --slurm 2x8            also an sbatch file for two machines of 8 GPUs",
         "regard init animals/                                 pictures: a folder of PNG or JPEG files for each class",
+        "regard init reviews.csv                              labels and texts: a classifier",
+        "regard init words.conll                              a word and its tag a line: a tagger",
         "regard init reviews.tsv --from minilm.safetensors    fine-tune a model on labels and texts",
+        "regard init lines.txt --from minilm.safetensors      sentence vectors from lines alone (SimCSE)",
     ),
 )
 def init(
@@ -51,13 +54,18 @@ def init(
     delimiter: Annotated[str | None, typer.Option(help="What parts the columns of CSV, such as ';' or tab.")] = None,
     format: FormatOption = None,  # noqa: A002 - the option's name
     name: Annotated[str | None, typer.Option(help="Name of the run; by default from the languages.")] = None,
+    task: Annotated[
+        str | None, typer.Option(help="What to learn: translate, language, classify, tag …; by default by the data.")
+    ] = None,
     model: Annotated[
         str | None, typer.Option(help="transformer, seq2seq, gpt, rnn_lm; by default by the data.")
     ] = None,
     preset: Annotated[str | None, typer.Option(help="A named size of the model, such as tiny or base.")] = None,
     base: Annotated[
         Path | None,
-        typer.Option("--from", help="Fine-tune this model: a model file or run folder; the data is labels and texts."),
+        typer.Option(
+            "--from", help="Fine-tune this model: a model file or run folder; the data is labels and texts, or lines."
+        ),
     ] = None,
     tuning: Annotated[
         str, typer.Option(help="With --from, which weights learn: all, frozen (a head alone) or adapters (LoRA).")
@@ -99,6 +107,7 @@ def init(
         format=format,
         hold_out=hold_out,
         name=name,
+        task=task,
         model=model,
         preset=preset,
         out=out,
@@ -160,6 +169,8 @@ def _asked(doubt: Any, wishes: Any) -> Any:
         case "--source":
             source, _, target = answer.replace("--target", " ").strip().partition(" ")
             return replace(wishes, hints=replace(wishes.hints, source=source, target=target.strip() or None))
+        case "--task":
+            return replace(wishes, task=answer)
         case "--format":
             return replace(wishes, format=answer.split()[-1])
         case flag:

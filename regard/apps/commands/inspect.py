@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from regard.inspection.explanation.explain import Explanation
+    from regard.inspection.explanation.read_text import ReadText
     from regard.inspection.explanation.seeing import Seen
 
 app = typer.Typer(add_completion=False)
@@ -80,10 +81,12 @@ def inspect(
     from regard.apps.picture_pages import seen_picture, write_seen
     from regard.decoding.generator import Generator
     from regard.decoding.image_classifier import ImageClassifier
+    from regard.decoding.predictor import TextReader
     from regard.decoding.translator import Translator
     from regard.inspection.explanation.continuing import explain_continuation
     from regard.inspection.explanation.explain import Detail, explain
     from regard.inspection.explanation.forced import ATTENTION_KINDS
+    from regard.inspection.explanation.read_text import look_at_reading
     from regard.loading import load
 
     if attention not in ("cross", "all"):
@@ -102,6 +105,11 @@ def inspect(
         if pictures is not None:
             for ending in [ending for ending, on in (("png", png), ("svg", svg)) if on]:
                 typer.echo(f"wrote {pictures.save_figure(figure, page.with_suffix(f'.{ending}'))}")
+        return
+    if isinstance(translator, TextReader):
+        if target is not None or prefix or pictures is not None:
+            raise UsageError(f"{model}: an encoder; --target, --prefix, --png and --svg need a translator")
+        _write_read(replace(look_at_reading(translator, text), model=model.stem), page)
         return
     if not isinstance(translator, Translator):
         raise UsageError(f"{model}: neither translates nor continues texts, so there is nothing to inspect")
@@ -135,6 +143,21 @@ def _write_page(explanation: "Explanation", page: Path) -> None:
     typer.echo(explanation.target)
     typer.echo(f"wrote {page}")
     say_next(f"open {page} in a browser; regard serve gives the same page for any text")
+
+
+def _write_read(read: "ReadText", page: Path) -> None:
+    from regard.base.files import write_text
+
+    write_text(page, read.to_html(f"{read.text}: {read.answer}"))
+    typer.echo(read.answer)
+    heads = [
+        (float(one), at, head) for at, layer in enumerate(read.layers, 1) for head, one in enumerate(layer.effects, 1)
+    ]
+    effect, layer, head = max(heads)
+    typer.echo(
+        f"most depends on head {head} of layer {layer}: without it, {effect:+.3f} of the answer's log-probability"
+    )
+    typer.echo(f"wrote {page}")
 
 
 def _write_pictures(pictures: ModuleType, explanation: "Explanation", page: Path, endings: list[str]) -> None:

@@ -20,7 +20,7 @@ def score(
     model: Annotated[Path, typer.Argument(help="A model file or run folder.")],
     files: Annotated[list[Path], typer.Argument(help="Source and target, or one file of pairs.")],
     per_token: Annotated[bool, typer.Option("--per-token", help="Also print each subword's log-probability.")] = False,
-    engine: EngineOption = "torch",
+    engine: EngineOption = "auto",
     device: DeviceOption = "cpu",
     threads: ThreadsOption = None,
 ) -> None:

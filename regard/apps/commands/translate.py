@@ -38,6 +38,7 @@ from regard.apps.translated_files import (
     check_for_ranks,
     is_document,
     models_and_input,
+    refuse_overwriting,
     refuse_with_document,
     sink,
     suggest_next,
@@ -101,7 +102,7 @@ def translate(
     batch: Annotated[int, typer.Option(min=1, help="Maximum lines translated together.")] = 1024,
     precision: PrecisionOption = "float32",
     shortlist: ShortlistOption = False,
-    engine: EngineOption = "torch",
+    engine: EngineOption = "auto",
     device: DeviceOption = "cpu",
     threads: ThreadsOption = None,
 ) -> None:
@@ -120,6 +121,7 @@ def translate(
     from regard.markup.placeholders import Kept
 
     models, given = models_and_input(paths)
+    refuse_overwriting(out, [*models, given, glossary])
     document = given if is_document(given) else None
     if document is not None:
         refuse_with_document(document, json=as_json, n_best=n_best, alignments=alignments, prefix=prefix)

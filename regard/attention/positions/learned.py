@@ -4,6 +4,7 @@ Gehring et al., 2017, https://arxiv.org/abs/1705.03122. Positions past the last 
 """
 
 from dataclasses import dataclass
+from typing import get_args
 
 import torch
 from torch import Tensor, nn
@@ -26,7 +27,7 @@ class Learned(PositionVectors):
     def __post_init__(self) -> None:
         check_at_least("learned", 1, length=self.length)
         check_one_of("learned", ("add", "concatenate"), join=self.join)
-        check_one_of("learned", ("first", "every"), layers=self.layers)
+        check_one_of("learned", get_args(Layers), layers=self.layers)
         self.check("learned")
 
     def build(self, sizes: Sizes) -> "LearnedTable":

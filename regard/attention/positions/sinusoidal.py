@@ -4,7 +4,7 @@ Vaswani et al., 2017, https://arxiv.org/abs/1706.03762. The dot product of p_i a
 """
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import torch
 from torch import Tensor
@@ -29,7 +29,7 @@ class Sinusoidal(PositionVectors):
 
     def __post_init__(self) -> None:
         check_one_of("sinusoidal", ("add", "concatenate"), join=self.join)
-        check_one_of("sinusoidal", ("first", "every"), layers=self.layers)
+        check_one_of("sinusoidal", get_args(Layers), layers=self.layers)
         check_one_of("sinusoidal", ("alternating", "halves"), order=self.order)
         if self.base <= 1:
             raise ConfigError(f"sinusoidal: base must be above 1, but is {self.base}")

@@ -4,7 +4,6 @@ NFC, white space -> split at spaces (marked ▁) and around punctuation -> piece
 """
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,8 +12,8 @@ from tokenizers import AddedToken, Regex, Tokenizer, decoders, models, normalize
 from regard.data.subwords.tokenizer import MARK, SPECIALS, UNK
 
 BYTES = tuple(f"<0x{byte:02X}>" for byte in range(256))
-# Python's white space, so that a word is the same thing in every part of the program.
-_SPACES = "".join(chr(code) for code in range(sys.maxunicode + 1) if chr(code).isspace())
+# Python's white space, so that a word is the same thing in every part of the program; U+3000 is the last of it.
+SPACES = "".join(character for character in map(chr, range(0x3001)) if character.isspace())
 # No piece may span a special token's name, or a text that spells it would become that token.
 _GUARD = r"<(?=(?:pad|unk|s|/s|0x[0-9A-F]{2})>)"
 # What `pre_tokenizers.Punctuation` takes for punctuation, but for the one that is part of names.
@@ -28,7 +27,7 @@ def guard() -> Any:
 
 def default_normalizer() -> Any:
     """NFC, and any run of white space to one space, with none at the ends."""
-    spaces = normalizers.Replace(Regex(f"[{_SPACES}{MARK}]+"), " ")
+    spaces = normalizers.Replace(Regex(f"[{SPACES}{MARK}]+"), " ")
     return normalizers.Sequence([normalizers.NFC(), spaces, normalizers.Strip()])
 
 

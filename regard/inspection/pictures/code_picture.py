@@ -13,7 +13,8 @@ _MOST_ROWS = 10
 
 
 def code_picture(opened: CodeModel, inputs: np.ndarray, *, traversed: int = _MOST_ROWS) -> Figure:
-    """Rows of pictures: the inputs, the same made again, samples where the model has a prior, then traversals.
+    """Rows of pictures: the inputs, the same made again, samples where the model has a prior, the way from the first
+    input to the last on a straight line between their codes (interpolation), then traversals.
 
     A traversal moves one number of the first input's code from low to high and shows what comes of it; of all numbers,
     those that change the picture most are drawn, at most `traversed`.
@@ -24,6 +25,8 @@ def code_picture(opened: CodeModel, inputs: np.ndarray, *, traversed: int = _MOS
     rows = [("input", inputs), ("made again", opened.reconstruct(inputs))]
     with suppress(UsageError):  # there may be no prior to draw from
         rows.append(("made up", opened.sample(count)))
+    if count > 1:
+        rows.append(("between", opened.between(inputs[0], inputs[-1], steps=count)))
     walks = opened.traverse(inputs[0], steps=count)
     moved = np.abs(walks - walks[:, :1]).mean((1, 2))
     for at in np.argsort(-moved, kind="stable")[:traversed].tolist():

@@ -9,13 +9,14 @@ from regard.decoding.node_classifier import Neighborhood
 from regard.inspection.pictures.style import INK, LINE, PAPER, QUIET, WEIGHT_COLORS, bare, finish, new_figure, spelled
 
 _MOST_HEADS = 8
-_MOST_NEIGHBORS = 24
+_MOST_NEIGHBORS = 18
+"""more circles would overlap"""
 
 
 def neighborhood_picture(seen: Neighborhood, title: str = "") -> Figure:
     """One circle of neighbors per attention head; the wider and darker an edge, the more attention it gets.
 
-    At most eight heads and the 24 neighbors with the most attention are drawn.
+    At most eight heads and the 18 neighbors with the most attention are drawn.
     """
     heads = min(_MOST_HEADS, len(seen.weights))
     order = seen.weights.mean(0).argsort(descending=True)[:_MOST_NEIGHBORS].tolist()

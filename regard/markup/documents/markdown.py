@@ -152,7 +152,7 @@ def _items(token: Token, first: int, last: int, raw: bool = False) -> Iterator[I
             yield from [token.content[at:start]] if raw else _unescaped(token.content[at:start])
         written = token.content[start:end]
         if kind.nesting:
-            yield Mark(written, "open" if kind.nesting > 0 else "close")
+            yield Mark(written, "open" if kind.nesting > 0 else "close", hollow=kind.type.startswith("link"))
         elif kind.type == "code_inline" or kind.info == "auto":
             yield Atom(kind.content or written, written)
         else:

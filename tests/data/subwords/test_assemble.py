@@ -1,5 +1,7 @@
 """The pipeline around a vocabulary: what counts as a piece's neighborhood, and how pieces become text again."""
 
+import sys
+
 import pytest
 from tokenizers import models
 
@@ -57,3 +59,7 @@ def test_unknown_characters_may_be_one_token() -> None:
     for fuse, count in ((True, 2), (False, 3)):
         model = assemble.bpe(["▁"], [], byte_fallback=False, fuse_unknown=fuse)
         assert len(Subwords(assemble.declare_specials(assemble.blank(model))).encode("xy")) == count
+
+
+def test_all_white_space_of_python_is_known() -> None:
+    assert "".join(one for one in map(chr, range(sys.maxunicode + 1)) if one.isspace()) == assemble.SPACES

@@ -15,11 +15,16 @@ def test_rows_are_inputs_reconstructions_samples_and_walks() -> None:
     torch.manual_seed(1)
     figure = code_picture(CodeModel(Vae(code=4, width=8).build({"numbers": 6}), (2, 3)), INPUTS, traversed=2)
     names = [axes.get_ylabel() for axes in figure.axes if axes.get_ylabel()]
-    assert names[:3] == ["input", "made again", "made up"]
-    assert len(names) == 5
-    assert names[3].startswith("code ")
+    assert names[:4] == ["input", "made again", "made up", "between"]
+    assert len(names) == 6
+    assert names[4].startswith("code ")
     plain = code_picture(CodeModel(Autoencoder(code=1, width=8).build({"numbers": 6}), (2, 3)), INPUTS)
-    assert [axes.get_ylabel() for axes in plain.axes if axes.get_ylabel()] == ["input", "made again", "code 0"]
+    assert [axes.get_ylabel() for axes in plain.axes if axes.get_ylabel()] == [
+        "input",
+        "made again",
+        "between",
+        "code 0",
+    ]
 
 
 def test_only_pictures_are_drawn() -> None:

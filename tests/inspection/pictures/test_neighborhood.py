@@ -30,4 +30,4 @@ def test_each_head_has_a_panel_with_its_weights(tmp_path: Path) -> None:
 def test_many_neighbors_are_cut_and_counted() -> None:
     figure = neighborhood_picture(example(20, 60))
     assert len([axes for axes in figure.axes if axes.texts]) == 8
-    assert "36 more neighbors with less attention" in figure.get_suptitle()
+    assert "42 more neighbors with less attention" in figure.get_suptitle()

@@ -16,6 +16,12 @@ def test_every_element_has_a_bar_for_each_head() -> None:
     assert len(set_picture(np.ones((2, 3)), WEIGHTS).axes[0].texts) == 2
 
 
+def test_an_even_share_is_drawn_where_weights_sum_to_one() -> None:
+    (line,) = set_picture(np.ones((2, 3)), WEIGHTS).axes[1].lines
+    assert np.asarray(line.get_ydata()).tolist() == [0.5, 0.5]
+    assert not set_picture(np.ones((2, 3)), 0.5 * WEIGHTS).axes[1].lines
+
+
 def test_what_cannot_be_drawn_is_refused() -> None:
     with pytest.raises(UsageError, match="elements of 3 numbers are no pictures of 2 × 2"):
         set_picture(np.ones((2, 3)), WEIGHTS, (2, 2))

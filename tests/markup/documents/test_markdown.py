@@ -1,3 +1,4 @@
+import re
 from html import unescape
 
 import pytest
@@ -5,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from regard.data.links import Link
 from regard.decoding.translation import Translation
 from regard.markup.documents.markdown import read_markdown
 from tests.markup.fakes import identity
@@ -45,6 +47,17 @@ def done(text: str, translate=upper) -> str:
 )
 def test_markup_stays(source: str, expected: str) -> None:
     assert done(source) == expected
+
+
+@pytest.mark.parametrize(("mark", "end"), [("*", "*"), ("**", "**"), ("***", "***"), ("~~", "~~"), ("[", "](x)")])
+def test_emphasis_of_words_without_a_translation_goes_with_them(mark: str, end: str) -> None:
+    def shorter(texts: list[str]) -> list[Translation]:
+        return [Translation("er geht heim", 0.0, (), (Link(0, 0), Link(1, 1), Link(3, 2))) for _ in texts]
+
+    written = done(f"he goes {mark}slowly{end} home", shorter)
+    shown = re.sub("<[^>]*>", "", MarkdownIt("commonmark").enable("strikethrough").render(written))
+    assert shown.split() == ["er", "geht", "heim"]
+    assert ("](x)" in written) == (mark == "[")  # a link is kept: its address is said nowhere else
 
 
 def test_a_translation_makes_no_new_markup() -> None:
