@@ -64,4 +64,4 @@ def visit(browser: Any) -> Iterator[Open]:
     yield open_page
     for context in contexts:
         context.close()
-    assert complaints == []
+    assert not complaints, "; ".join(complaints)

@@ -211,9 +211,15 @@ def luminance(color: str) -> float:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_links_can_be_seen_in_both_schemes(scheme: str, tmp_path: Path, visit: Open) -> None:
     page = opened(visit, tmp_path, explain(model(), "the dog sees the cat"), color_scheme=scheme)
-    look = "node => { const style = getComputedStyle(node); return [style.stroke, style.opacity, style.strokeWidth]; }"
-    for stroke, opacity, width in page.locator(".link").evaluate_all(f"nodes => nodes.map({look})"):
-        paper = page.locator(".panel").first.evaluate("node => getComputedStyle(node).backgroundColor")
+    # all at once: a page that is drawn anew in between has other links
+    looks = page.evaluate(
+        """() => [...document.querySelectorAll(".link")].map((link) => {
+            const { stroke, opacity, strokeWidth } = getComputedStyle(link);
+            return [stroke, opacity, strokeWidth, getComputedStyle(link.closest(".panel")).backgroundColor];
+        })"""
+    )
+    assert looks
+    for stroke, opacity, width, paper in looks:
         light, dark = sorted((luminance(stroke), luminance(paper)), reverse=True)
         assert (light + 0.05) / (dark + 0.05) >= 3  # WCAG 2.2, contrast of graphics
         assert float(opacity) == 1
