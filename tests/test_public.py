@@ -1,12 +1,16 @@
 """The public names of `regard`: each says what it is for, with an example that runs; catalogs are mappings."""
 
+import atexit
 import dataclasses
 import doctest
 import importlib
 import inspect
 import re
+import shutil
 import subprocess
 import sys
+import tempfile
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -32,19 +36,28 @@ training = { steps = 2, validate_every = 1, lanes = 1 }
 """
 
 
+@cache
+def furnished() -> Path:
+    """A folder with text and small untrained models, made once."""
+    folder = Path(tempfile.mkdtemp())
+    atexit.register(shutil.rmtree, folder)
+    toy.write_corpus(folder)
+    for run, design in {"en-de": Transformer(**SMALL), "de-en": Transformer(**SMALL)}.items():
+        (folder / "runs" / run).mkdir(parents=True)
+        write(folder / "runs" / run / "model.safetensors", design)
+    (folder / "runs" / "novels").mkdir()
+    write(folder / "runs" / "novels" / "model.safetensors", Gpt(layers=1, width=16, heads=2))
+    written(folder, "embed").rename(folder / "minilm.safetensors")
+    (folder / "run.toml").write_text(RUN, encoding="utf-8")
+    (folder / "test.links").write_text("0-0 1-1\n0-0 1?1\n", encoding="utf-8")
+    return folder
+
+
 @pytest.fixture
 def workplace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """A folder with text and small untrained models, and the names that examples speak of."""
+    shutil.copytree(furnished(), tmp_path, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
-    toy.write_corpus(tmp_path)
-    for run, design in {"en-de": Transformer(**SMALL), "de-en": Transformer(**SMALL)}.items():
-        (tmp_path / "runs" / run).mkdir(parents=True)
-        write(tmp_path / "runs" / run / "model.safetensors", design)
-    (tmp_path / "runs" / "novels").mkdir()
-    write(tmp_path / "runs" / "novels" / "model.safetensors", Gpt(layers=1, width=16, heads=2))
-    written(tmp_path, "embed").rename(tmp_path / "minilm.safetensors")
-    (tmp_path / "run.toml").write_text(RUN, encoding="utf-8")
-    (tmp_path / "test.links").write_text("0-0 1-1\n0-0 1?1\n", encoding="utf-8")
     model = Transformer(**SMALL).build({"source": 9, "target": 9}).eval()
     query, key, value = torch.randn(3, 2, 4, 10, 8).unbind()
     return {
