@@ -45,7 +45,7 @@ def comparison_picture(rows: ComparisonRows) -> Figure:
 
 
 def _curves(part: Any, rows: ComparisonRows) -> Sequence[Any]:
-    panels: Sequence[Any] = part.subplots(1, 2, sharey=True)
+    panels: Sequence[Any] = list(part.subplots(1, 2, sharey=True))
     for at, (name, curves) in enumerate(rows.curves.items()):
         for number, curve in enumerate(curves):
             steps, seconds, values = zip(*curve, strict=True)
@@ -61,7 +61,7 @@ def _curves(part: Any, rows: ComparisonRows) -> Sequence[Any]:
 
 
 def _costs(part: Any, rows: ComparisonRows) -> Sequence[Any]:
-    panels: Sequence[Any] = part.subplots(1, len(rows.costs), sharey=True, squeeze=False)[0]
+    panels: Sequence[Any] = list(part.subplots(1, len(rows.costs), sharey=True, squeeze=False)[0])
     draw_costs(panels, rows.qualities, rows.costs, rows.metric)
     _head(part, f"{rows.metric} by cost")
     return panels

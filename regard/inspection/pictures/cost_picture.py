@@ -17,7 +17,7 @@ def cost_picture(qualities: Mapping[str, tuple[float, float]], costs: Costs, met
     `qualities` has mean and standard deviation by name, `costs` the values by what is measured and by name.
     """
     figure = new_figure(3.4 * len(costs) + 0.6, 3.6)
-    panels: Sequence[Any] = figure.subplots(1, len(costs), sharey=True, squeeze=False)[0]
+    panels: Sequence[Any] = list(figure.subplots(1, len(costs), sharey=True, squeeze=False)[0])
     draw_costs(panels, qualities, costs, metric)
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=3, fontsize=8)
     return finish(figure)
