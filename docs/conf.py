@@ -54,7 +54,7 @@ html_math_renderer = "mathml"
 CONTENTS = {
     "Use": (
         "docs/translate docs/classify docs/images docs/graphs docs/sets docs/pointing docs/unsupervised "
-        "docs/supervised docs/representation docs/long docs/copying docs/bleu_table recipes/README docs/align "
+        "docs/supervised docs/representation docs/compare docs/long docs/copying docs/bleu_table recipes/README docs/align "
         "docs/inspect docs/markup docs/serve docs/scale docs/export docs/audit"
     ),
     "The lectures": (

@@ -74,7 +74,10 @@ class RunComparison:
 
     def as_dict(self) -> dict[str, Any]:
         """Everything as plain values, ready for JSON."""
-        return asdict(self)
+        told = asdict(self)
+        for table, one in zip(told["compared"], self.compared, strict=True):
+            table |= {"mean": one.mean, "spread": one.spread}
+        return told
 
 
 def compare_runs(

@@ -83,29 +83,30 @@ def _advice(equals: Sequence[Standing]) -> str:
     fast = _fastest(equals)
     if fast is None:
         return ""
-    (one, times), best = fast, equals[0]
+    (one, times, how), best = fast, equals[0]
     if one is best:
-        return f"; {best.name} is the fastest of them"
-    return f": take {one.name}, {times:.2g} times as fast" if times > _FASTER else ", at the same speed"
+        return f"; {best.name} is the fastest of them{how}"
+    return f": take {one.name}, {times:.2g} times as fast{how}" if times > _FASTER else ", at the same speed"
 
 
 def _speed(best: Standing, others: Sequence[Standing]) -> str:
     fast = _fastest([best, *others])
     if fast is None:
         return ""
-    one, times = fast
+    one, times, how = fast
     if one is best:
-        return ", and the fastest too"
-    return f"; {one.name} is {times:.2g} times as fast" if times > _FASTER else ", at the same speed"
+        return f", and the fastest too{how}"
+    return f"; {one.name} is {times:.2g} times as fast{how}" if times > _FASTER else ", at the same speed"
 
 
-def _fastest(among: Sequence[Standing]) -> tuple[Standing, float] | None:
-    """The fastest by evaluation, or else by training, and how many times as fast as the first; None if not known."""
-    speeds = [one.per_second for one in among]
+def _fastest(among: Sequence[Standing]) -> tuple[Standing, float, str] | None:
+    """The fastest by evaluation, or else in training; how many times as fast as the first, and where; None: unknown."""
+    speeds, how = [one.per_second for one in among], ""
     if None in speeds:
+        how = " in training"
         speeds = [1 / one.training_seconds if one.training_seconds else None for one in among]
     known = [speed for speed in speeds if speed is not None]
     if len(known) < len(among):
         return None
     at = max(range(len(known)), key=known.__getitem__)
-    return among[at], known[at] / known[0]
+    return among[at], known[at] / known[0], how

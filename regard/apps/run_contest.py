@@ -102,7 +102,7 @@ def _draw(found: "RunComparison", out: Path) -> None:
     from regard.inspection.pictures.draw import save_figure
 
     costs: dict[str, dict[str, float]] = {
-        f"ms of processor time for each of the {found.what}": {
+        f"seconds per 1,000 {found.what}": {
             one.name: 1000 / one.per_second for one in found.compared if one.per_second
         },
         "seconds of training": {one.name: one.training_seconds for one in found.compared if one.training_seconds},

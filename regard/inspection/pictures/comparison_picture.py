@@ -53,7 +53,7 @@ def _curves(part: Any, rows: ComparisonRows) -> Sequence[Any]:
             for axes, budget in zip(panels, (steps, seconds), strict=True):
                 axes.plot(budget, values, label=None if number else name, **look)
     for axes, label in zip(panels, ("training steps", rows.time), strict=True):
-        axes.set_xlabel(label)
+        axes.set_xlabel(label, fontsize=8.5)
         plain_axes(axes)
     panels[0].set_ylabel(rows.valid_metric)
     _head(part, f"{rows.valid_metric} on the dev set, by budget")

@@ -30,8 +30,8 @@ def draw_costs(panels: Sequence[Any], qualities: Mapping[str, tuple[float, float
             if name in values:
                 color = LINES[at % len(LINES)]
                 axes.errorbar(values[name], mean, yerr=spread or None, fmt="o", capsize=3, label=name, color=color)
-        axes.set_xlabel(cost)
-        axes.margins(x=0.15, y=0.15)
-        axes.set_xlim(left=0)
+        axes.set_xlabel(cost, fontsize=8.5)
+        axes.margins(y=0.15)
+        axes.set_xlim(0, 1.15 * max(values.values(), default=0) or 1)
         plain_axes(axes)
     panels[0].set_ylabel(metric)
