@@ -29,7 +29,7 @@ from regard.tasks.start import train_run
 from regard.tasks.task import Evaluation
 from regard.training.progress import Progress, StepReport
 
-Answer = TypeVar("Answer")
+_Told = TypeVar("_Told")
 
 _WARM = 2
 _BRIEF, _AGAIN = 0.5, 3
@@ -79,7 +79,7 @@ def evaluate_alone(model: Path, files: Sequence[Path], how: Mapping[str, Any], *
     return _in_own_process(_evaluated, f"{model}: its evaluation", (model, tuple(files), dict(how), opening))
 
 
-def _in_own_process(work: Callable[..., Answer], what: str, asked: tuple[Any, ...]) -> Answer:
+def _in_own_process(work: Callable[..., _Told], what: str, asked: tuple[Any, ...]) -> _Told:
     kind = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
     context = multiprocessing.get_context(kind)
     if kind == "forkserver":
@@ -102,9 +102,7 @@ def pace_of(run: Run, folder: Path, data: Path) -> float:
     return pace.each
 
 
-def _guarded(
-    work: Callable[..., Answer], threads: int, asked: tuple[Any, ...]
-) -> tuple[Answer | None, tuple[str, bool]]:
+def _guarded(work: Callable[..., _Told], threads: int, asked: tuple[Any, ...]) -> tuple[_Told | None, tuple[str, bool]]:
     """In the other process: what the work gives, or the sentence of a mistake and whether it is one of usage."""
     torch.set_num_threads(threads)
     try:

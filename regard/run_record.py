@@ -19,7 +19,7 @@ from regard.runs.snapshot import open_artifact
 from regard.tasks.task import TASKS, Task
 from regard.training.history import rank_of
 
-Entry = Mapping[str, Any]
+LogEntry = Mapping[str, Any]
 _NO_METRICS = {"kind", "step", "epoch"}
 
 
@@ -43,9 +43,9 @@ class RunRecord:
     tokenizers: Mapping[str, str]
     parameters: int | None
     """the number of its weights, tied ones once; None where only an export is there"""
-    train: tuple[Entry, ...] = ()
+    train: tuple[LogEntry, ...] = ()
     """the log's entries of training steps"""
-    valid: tuple[Entry, ...] = ()
+    valid: tuple[LogEntry, ...] = ()
     """those of validations; the last may be that of averaged weights"""
 
     @property
@@ -178,7 +178,7 @@ def shared_metric(records: Sequence[RunRecord], wanted: str | None) -> str:
     return name
 
 
-def _numbers(entry: Entry) -> dict[str, float]:
+def _numbers(entry: LogEntry) -> dict[str, float]:
     return {key: value for key, value in entry.items() if isinstance(value, int | float)}
 
 

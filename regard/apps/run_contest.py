@@ -59,7 +59,7 @@ def _show(found: "RunComparison", samples: int) -> None:
     typer.echo("\t".join(["model", what, *columns]))
     for one in found.compared:
         seeds = f" ({len(one.runs)} seeds)" if len(one.runs) > 1 else ""
-        speed = [_number(one.per_second, ".4g")] if found.what else []
+        speed = [_number(one.per_second, ",.0f" if (one.per_second or 0) >= 100 else ".3g")] if found.what else []
         costs = [_number(one.mib or None, ".0f"), _number(one.parameters, ","), _number(one.steps, ",")]
         typer.echo("\t".join([one.name, f"{one}{seeds}", *speed, *costs, _number(one.training_per_second, ",.0f")]))
     if each.groups:

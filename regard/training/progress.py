@@ -54,7 +54,7 @@ class Silent(Progress):
         return
 
 
-class Work:
+class StepWork:
     """Processor time of training steps, without validations: the mean since it was last asked for."""
 
     def __init__(self, clock: Callable[[], float] = time.process_time) -> None:

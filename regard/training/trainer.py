@@ -29,7 +29,7 @@ from regard.training.keeper import Final, Keeper
 from regard.training.lanes import TOTAL, Lanes, Sums
 from regard.training.loss import Loss, Objective
 from regard.training.optimizer import Optimizers, set_rate, take_step
-from regard.training.progress import Pace, Progress, StepReport, Work
+from regard.training.progress import Pace, Progress, StepReport, StepWork
 from regard.training.settings import TrainingSettings
 from regard.training.shard_keeper import ShardKeeper
 from regard.training.sharded_tensor import whole_tensor
@@ -97,7 +97,7 @@ class Trainer:
         scale_rates(self.optimizers, rates or {})
         rest = (self.optimizers, folder, settings, artifact, self.progress.note, ranks)
         self._keeper = Keeper(model, *rest) if self._shards is None else ShardKeeper(self._shards, *rest)
-        self._pace, self._work = Pace(clock), Work()
+        self._pace, self._work = Pace(clock), StepWork()
         self._signals = Signals()
 
     def run(self) -> Outcome:

@@ -1,6 +1,6 @@
 import pytest
 
-from regard.training.progress import Pace, Progress, Work
+from regard.training.progress import Pace, Progress, StepWork
 
 
 def test_a_silent_watcher_still_warns() -> None:
@@ -35,7 +35,7 @@ def test_the_pace_follows_a_change() -> None:
 
 def test_the_work_of_a_step_is_a_mean_without_validations() -> None:
     times = iter([0.0, 2.0, 6.0, 100.0, 101.0])
-    work = Work(lambda: next(times))
+    work = StepWork(lambda: next(times))
     work.tick()
     work.tick()
     assert work.taken() == pytest.approx(3.0)

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from regard.inspection.pictures.cost_picture import Costs, draw_costs
 from regard.inspection.pictures.style import INK, LINES, finish, new_figure, plain_axes
 
-Curve = Sequence[tuple[float, float, float]]
+BudgetCurve = Sequence[tuple[float, float, float]]
 """step, seconds, value"""
 
 
@@ -17,7 +17,7 @@ Curve = Sequence[tuple[float, float, float]]
 class ComparisonRows:
     """What is drawn; a part that is empty has no row."""
 
-    curves: Mapping[str, Sequence[Curve]] = field(default_factory=dict)
+    curves: Mapping[str, Sequence[BudgetCurve]] = field(default_factory=dict)
     """by name, a curve for each seed"""
     valid_metric: str = ""
     time: str = "seconds"
