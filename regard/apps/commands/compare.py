@@ -24,7 +24,7 @@ app = typer.Typer(add_completion=False)
     epilog=examples(
         "regard compare runs/with-attention runs/without --test test.en test.de",
         "regard compare runs/small-1 runs/small-2 runs/wide-1 runs/wide-2 --out runs.svg    by their own validations",
-        "regard compare runs/* --test test.tsv --out runs.svg",
+        "regard compare runs/small-* runs/wide-* --test test.en test.de --out runs.svg",
         "regard compare runs/old runs/new --test test.en test.de --json",
         "regard compare window.toml performer.toml full.toml --steps 500 --out cost.svg",
         "regard compare run.toml --vary 'model.mask=window(64),none' --tokens 1000000 --seeds 5",
