@@ -1,23 +1,23 @@
 """The examples in the help of commands: every one of them runs, in a folder that has the files it names."""
 
-import io
-import os
 import re
 import shlex
 import shutil
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
-from glob import glob
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import regard.data.dates
 import regard.tasks.run
 from regard.apps import cli
 from regard.apps.server import live
+from regard.data.dates import DateSettings
 from regard.tasks.run import read_run
 from tests.apps.conftest import one_thread
 from tests.apps.workplace import furnish
@@ -71,14 +71,14 @@ def _words(line: str) -> list[str]:
         elif set(word) <= set("|<>"):
             found.append(f"\0{word}")
         else:
-            path = os.path.expanduser(word)
-            found += sorted(glob(path)) or [path] if "*" in path else [path]
+            path = str(Path(word).expanduser()) if word.startswith("~") else word
+            found += sorted(map(str, Path().glob(path))) or [path] if "*" in path else [path]
     return found
 
 
-def _input(words: list[str]) -> tuple[list[str], str]:
-    """The arguments of regard, and what its standard input reads."""
-    given = ""
+def _streams(words: list[str]) -> tuple[list[str], str, str | None]:
+    """The arguments of regard, what its standard input reads, and the file that its standard output is written to."""
+    given, out = "", None
     if "\0|" in words:
         at = words.index("\0|")
         program, *texts = words[:at]
@@ -90,10 +90,10 @@ def _input(words: list[str]) -> tuple[list[str], str]:
         if word == "\0<":
             given = Path(next(rest)).read_text(encoding="utf-8")
         elif word.startswith("\0>"):
-            next(rest)  # standard output is read here
+            out = next(rest)
         else:
             arguments.append(word)
-    return arguments[1:], given
+    return arguments[1:], given, out
 
 
 @pytest.fixture(scope="module")
@@ -134,16 +134,35 @@ def test_an_example_runs(
         shutil.copytree("runs/en-de", "regard-demo/runs/dates")
     if example.command == "demo":
         few = ("training.steps=2", "training.validate_every=2")
+        dates = partial(DateSettings, languages=("de", "fr"), train=60, dev=5, test=7)
+        monkeypatch.setattr(regard.data.dates, "DateSettings", dates)
         monkeypatch.setattr(regard.tasks.run, "read_run", partial(read_run, overrides=few))
     if example.command == "init":
         Path("run.toml").unlink()
-    arguments, given = _input(_words(line))
-    stdin = io.TextIOWrapper(io.BytesIO(given.encode()), encoding="utf-8")
-    monkeypatch.setattr(sys, "stdin", stdin)
-    code = cli.main(arguments)
+    arguments, given, out = _streams(_words(line))
+    if example.command in ("import", "export") and "--out" in arguments:
+        _remove(Path(arguments[arguments.index("--out") + 1]))
+    Path("given").write_text(given, encoding="utf-8")
+    before = _stamps()
+    with ExitStack() as files:
+        monkeypatch.setattr(sys, "stdin", files.enter_context(Path("given").open(encoding="utf-8")))
+        if out is not None:
+            Path(out).parent.mkdir(parents=True, exist_ok=True)
+            monkeypatch.setattr(sys, "stdout", files.enter_context(Path(out).open("w", encoding="utf-8")))
+        code = cli.main(arguments)
     said = capsys.readouterr()
     assert code == 0, said.err
-    assert said.out or said.err or ".npy" in line
+    assert said.out or _stamps() != before
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path)
+    path.unlink(missing_ok=True)
+
+
+def _stamps() -> dict[Path, int]:
+    return {path: path.stat().st_mtime_ns for path in Path().rglob("*")}
 
 
 def test_every_command_has_an_example_of_itself() -> None:

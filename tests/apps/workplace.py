@@ -32,7 +32,7 @@ WRITER = {"name": "transformer", "width": 16, "heads": 2, "encoder_layers": 1, "
 TEXT = {"data": {"train": ["text.txt"], "dev": ["dev.txt"]}, "subwords": WORDS, "streams": {"rows": 2, "length": 8}}
 LABELED = {"data": {"train": ["train.tsv"], "dev": ["test.tsv"]}, "subwords": WORDS}
 TABLES: dict[str, dict[str, Any]] = {
-    "en-de": {"data": PAIRS, "subwords": WORDS, "model": WRITER, "decoding": "greedy(max_length=8)"},
+    "en-de": {"data": PAIRS, "subwords": WORDS, "model": WRITER, "decoding": "beam(size=2, max_length=6)"},
     "lm": {"task": "language", **TEXT, "model": {**READER, "name": "gpt"}},
     "xl": {
         "task": "language",
@@ -161,6 +161,9 @@ def _write_arrays(place: Path) -> None:
             Image.fromarray(pixels).save(place / folder / f"{at}.png")
     shutil.copy(place / "pictures" / "0.png", place / "seven.png")
     np.save(place / "vectors.npy", draw.normal(size=(60, 8)).astype(np.float32))
+    factors = draw.integers(0, 3, (60, 2))
+    sprites = draw.random((60, 8, 8)) + factors[:, :1, None]
+    np.savez(place / "sprites.npz", inputs=sprites.astype(np.float32), factors=factors)
     tables = {"rows": ["le", "chat"], "columns": ["the", "cat"], "weights": [[0.9, 0.1], [0.2, 0.8]]}
     write_text(place / "attention.json", json.dumps(tables))
     save_file({"weights": torch.softmax(torch.randn(3, 3), -1)}, place / "attention.safetensors")
