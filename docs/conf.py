@@ -54,8 +54,8 @@ html_math_renderer = "mathml"
 CONTENTS = {
     "Use": (
         "docs/translate docs/classify docs/images docs/graphs docs/sets docs/pointing docs/unsupervised "
-        "docs/supervised docs/representation docs/long docs/copying docs/bleu_table recipes/README docs/align "
-        "docs/inspect docs/markup docs/serve docs/scale docs/export docs/audit"
+        "docs/supervised docs/representation docs/compare docs/long docs/copying docs/bleu_table recipes/README "
+        "docs/align docs/inspect docs/markup docs/serve docs/scale docs/export docs/audit"
     ),
     "The lectures": (
         "docs/lectures/rnn-attention docs/lectures/transformers docs/lectures/translation docs/lectures/memory "

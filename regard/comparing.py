@@ -16,6 +16,8 @@ from typing import Any
 from regard.base.errors import RegardError, UsageError
 from regard.base.files import read_text, write_text
 from regard.contest import pace_of, train_alone
+from regard.run_record import parameters_of
+from regard.runs.artifact import load_artifact
 from regard.runs.folder import RunFolder
 from regard.tasks.run import Run, read_run, run_of
 
@@ -211,16 +213,13 @@ def _tried(trial: Trial, seed: int, steps: int, folder: Path, metric: str | None
         raise RegardError(
             f"{place}: no {chosen} was measured; " + (f"there are: {has}" if has else "give it a dev set")
         )
-    from regard.runs.artifact import load_artifact
-
-    weights = sum(tensor.numel() for tensor in load_artifact(RunFolder(place).model).weights.values())
     result = {
         "asked": wanted,
         "metric": chosen,
         "quality": entries[-1][chosen],
         "seconds": cost.each * steps,
         "mib": cost.mib,
-        "weights": weights,
+        "weights": parameters_of(load_artifact(RunFolder(place).model)),
     }
     write_text(kept, json.dumps(result, indent=2, default=str))
     return result

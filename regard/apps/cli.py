@@ -40,7 +40,7 @@ COMMANDS = {
     "generate": ("regard.apps.commands.generate", "Continue texts with a language model."),
     "next": ("regard.apps.commands.next", "Print the likeliest next words of a text, by a language model."),
     "evaluate": ("regard.apps.commands.evaluate", "Evaluate a model on a test set."),
-    "compare": ("regard.apps.commands.compare", "Evaluate several models side by side, by sentence length."),
+    "compare": ("regard.apps.commands.compare", "Compare runs or settings: quality, speed, memory, parameters."),
     "align": ("regard.apps.commands.align", "Align the words of texts and their translations."),
     "heads": ("regard.apps.commands.heads", "Choose the attention heads of a model that align words."),
     "serve": ("regard.apps.commands.serve", "Serve models over HTTP, with a page to look at them."),

@@ -29,6 +29,8 @@ class QualityScore:
     """the unit, or what else stands behind the number"""
     groups: Mapping[str, float] = field(default_factory=dict)
     """the same metric on parts of the test set, such as sentences of similar length"""
+    by_token: bool = False
+    """whether it is a mean over the model's own tokens, so that only models with one tokenizer compare by it"""
 
     def __str__(self) -> str:
         around = "" if self.spread is None else f" ± {self.spread:.{self.digits}f}"

@@ -227,7 +227,9 @@ class Captions(Task):
     @classmethod
     def evaluate(cls, opened: PictureTexts, files: Sequence[Path], how: Evaluation) -> list[QualityScore]:
         """How often a picture finds its caption among all captions of the files, and a caption its picture."""
-        found = opened.found(_all(files, Path(), opened.shape))
+        pairs = _all(files, Path(), opened.shape)
+        with how.measured(len(pairs), "pairs"):
+            found = opened.found(pairs)
         return [QualityScore(name.replace("_", " "), 100 * value, after=" %") for name, value in found.items()]
 
     def _batches(self, pairs: CaptionSet, subwords: Subwords, shades: Shades) -> ShuffledBatches:

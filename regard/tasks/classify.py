@@ -207,7 +207,8 @@ class Classify(Task):
         """Accuracy, macro F1, Matthews' correlation and the calibration error on labeled files."""
         examples = [example for file in files for example in opened.read(file)]
         numbers = numbered(examples, opened.classes, str(files[0]))
-        found = opened.classify([example.texts for example in examples])
+        with how.measured(len(examples), "texts"):
+            found = opened.classify([example.texts for example in examples])
         true = label_tensor(numbers, len(opened.classes), opened.labels)
         chances = torch.tensor([[one.probabilities[label] for label in opened.classes] for one in found])
         if how.out is not None:

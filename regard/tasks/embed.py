@@ -136,7 +136,8 @@ class Embed(Task):
         scores = [_number(example.labels[0], f"{files[0]}, line {example.line}") for example in examples]
         if len(examples[0].texts) != 2:
             raise RegardError(f"{files[0]}: each line must be a score and two texts, split at tabs")
-        first, second = (opened.embed([one.texts[side] for one in examples], normalize=True) for side in (0, 1))
+        with how.measured(len(examples), "pairs"):
+            first, second = (opened.embed([one.texts[side] for one in examples], normalize=True) for side in (0, 1))
         cosines = (first * second).sum(1).tolist()
         if how.out is not None:
             write_text(how.out, "".join(f"{cosine:.6f}\n" for cosine in cosines))

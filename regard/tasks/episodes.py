@@ -170,7 +170,7 @@ class Episodes(Task):
         draw, device, found = np.random.default_rng(1), next(opened.model.parameters()).device, []
         was = opened.model.training
         opened.model.eval()
-        with torch.no_grad():
+        with torch.no_grad(), how.measured(_TESTED, "episodes"):
             for _ in range(_TESTED):
                 made = task.loss(opened.model, maker(draw, 1).to(device))
                 found.append(100 * float(made.parts["accuracy"]) / made.count)

@@ -77,13 +77,18 @@ class Language(RunningText):
         if how.memory is not None:
             opened.remember_more(how.memory)
         lines = [line.text for line in how.corpus(files).lines()]
-        values = opened.score(lines)
+        with how.measured(len(lines), "lines"):
+            values = opened.score(lines)
         characters = sum(len(line) + 1 for line in lines)
         words = sum(len(line.split()) + 1 for line in lines)
         nats = -sum(values)
         return [
             QualityScore(
-                "perplexity", math.exp(nats / len(values)), digits=3, after=f" by subword ({len(values):,} of them)"
+                "perplexity",
+                math.exp(nats / len(values)),
+                digits=3,
+                after=f" by subword ({len(values):,} of them)",
+                by_token=True,
             ),
             QualityScore(
                 "perplexity",

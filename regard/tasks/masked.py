@@ -69,7 +69,7 @@ class Masked(RunningText):
         longest = (opened.frame.longest or 129) - 1
         windows = Streams(encoded_text(opened.subwords, files, how), StreamSettings(rows=32, length=min(longest, 128)))
         hidden = MaskedWindows(windows, Hiding(opened.subwords, Masking(masked=1.0, random=0.0)))
-        return guess_scores(opened.model, hidden.first_epoch(), _guessed, "masked tokens")
+        return guess_scores(opened.model, hidden.first_epoch(), _guessed, "masked tokens", how)
 
 
 def _guessed(model: Headed, item: MaskedText) -> Loss:

@@ -124,7 +124,8 @@ class Nodes(Task):
             file = opened.read(path)
             graph = opened.number(file, path=path)
             chosen = _part(graph, file, "test")
-            found = opened.probabilities(graph).argmax(-1)
+            with how.measured(len(graph.labels), "nodes"):
+                found = opened.probabilities(graph).argmax(-1)
             right += int((found == graph.labels)[chosen].sum())
             counted += int(chosen.sum())
             told += [f"{node}\t{opened.classes[at]}" for node, at in zip(file.nodes, found.tolist(), strict=True)]

@@ -104,7 +104,7 @@ class Patches(Task):
         device = next(opened.model.parameters()).device
         for file in files:
             for item in own._batches(opened.read(file), opened.shades).all():
-                with evaluating([opened.model]):
+                with evaluating([opened.model]), how.measured(item.count, "pictures"):
                     total += float(patch_errors(opened.model, item.to(device), opened.hiding).sum())
                 count += item.count
         return [QualityScore("error of hidden patches", total / count, digits=4, after=f" of {int(count):,} pictures")]

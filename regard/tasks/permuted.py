@@ -65,7 +65,7 @@ class Permuted(RunningText):
         """Perplexity and accuracy on one in six tokens, each given those before it in an order drawn once for all."""
         windows = Streams(encoded_text(opened.subwords, files, how), StreamSettings(rows=32, length=128))
         items = PermutedWindows(windows, Permuting()).first_epoch()
-        return guess_scores(opened.model, items, _guessed, "permuted tokens")
+        return guess_scores(opened.model, items, _guessed, "permuted tokens", how)
 
 
 def _guessed(model: XLNetModel, item: PermutedText) -> Loss:

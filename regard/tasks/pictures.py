@@ -177,7 +177,8 @@ class Pictures(Task):
         """Accuracy, macro F1, Matthews' correlation and the calibration error on pictures with classes."""
         sets = [opened.read(file) for file in files]
         true = torch.cat([opened.numbers(one, str(file)) for one, file in zip(sets, files, strict=True)])
-        chances = torch.cat([opened.probabilities(one) for one in sets])
+        with how.measured(len(true), "pictures"):
+            chances = torch.cat([opened.probabilities(one) for one in sets])
         if how.out is not None:
             answers = [opened.classes[at] for at in chances.argmax(-1).tolist()]
             write_classes(how.out, answers, true, chances, opened.classes)

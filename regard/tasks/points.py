@@ -184,7 +184,8 @@ class Points(Task):
         rows = [one for file in files for one in read_points(file, opened.rule, len(opened.box.low))]
         inputs, truth = tuple(points for points, _ in rows), tuple(answer for _, answer in rows)
         beam = getattr(how.search(STRATEGIES.make("greedy")), "size", opened.beam)  # --beam, if it is given
-        answers = [best[0].positions for best in opened.solve(inputs, beam)]
+        with how.measured(len(inputs), "sets"):
+            answers = [best[0].positions for best in opened.solve(inputs, beam)]
         if how.out is not None:
             lines = [msgspec.json.encode({"answer": list(answer)}).decode() for answer in answers]
             write_text(how.out, "\n".join(lines) + "\n")

@@ -155,7 +155,9 @@ class Reconstruct(Task):
     def evaluate(cls, opened: CodeModel, files: Sequence[Path], how: Evaluation) -> list[QualityScore]:
         """The mean loss and its parts, in nats where the input has a likelihood."""
         rows = _joined([read_rows(file, "test") for file in files], files)
-        return [QualityScore(name, value, digits=4) for name, value in opened.losses(rows.inputs).items()]
+        with how.measured(len(rows.inputs), "examples"):
+            losses = opened.losses(rows.inputs)
+        return [QualityScore(name, value, digits=4) for name, value in losses.items()]
 
 
 def _joined(sets: Sequence[RowSet], files: Sequence[Path]) -> RowSet:

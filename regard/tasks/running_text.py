@@ -100,10 +100,13 @@ def guesses(model: Any, hidden: Tensor, wanted: Int64[Tensor, "batch asked"]) ->
     return replace(loss, parts={**loss.parts, "accuracy": right})
 
 
-def guess_scores(model: Model, items: Sequence[Any], judge: Callable[[Any, Any], Loss], of: str) -> list[QualityScore]:
+def guess_scores(
+    model: Model, items: Sequence[Any], judge: Callable[[Any, Any], Loss], of: str, how: Evaluation
+) -> list[QualityScore]:
     """Perplexity and accuracy of what is asked for in some batches."""
-    found = validate_quietly(lambda model: mean_losses(model, items, judge), model)
+    with how.measured(sum(item.count for item in items), "guesses"):
+        found = validate_quietly(lambda model: mean_losses(model, items, judge), model)
     return [
-        QualityScore("perplexity", found["perplexity"], digits=3, after=f" of {of}"),
-        QualityScore("accuracy", 100 * found["accuracy"], after=f" % of {of}"),
+        QualityScore("perplexity", found["perplexity"], digits=3, after=f" of {of}", by_token=True),
+        QualityScore("accuracy", 100 * found["accuracy"], after=f" % of {of}", by_token=True),
     ]

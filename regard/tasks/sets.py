@@ -205,7 +205,8 @@ class Sets(Task):
             raise RegardError(f"{files[0]}: its targets are not those of the training data: {error}") from error
         device = next(opened.model.parameters()).device
         opened.model.eval()
-        scores = _mean_scores(opened.model, [(batch.to(device), tuple(one.target for one in examples))])
+        with how.measured(len(examples), "sets"):
+            scores = _mean_scores(opened.model, [(batch.to(device), tuple(one.target for one in examples))])
         if how.out is not None:
             told = opened.answers([one.elements for one in examples])
             write_text(how.out, "".join(msgspec.json.encode({"answer": one}).decode() + "\n" for one in told))

@@ -88,7 +88,7 @@ class Spans(RunningText):
             length -= 1
         windows = Streams(encoded_text(opened.source, files, how), StreamSettings(rows=32, length=length))
         items = CorruptedWindows(windows, Corrupting(opened.source, how_much, length)).first_epoch()
-        return guess_scores(opened.models[0], items, _written, "hidden spans and sentinels")
+        return guess_scores(opened.models[0], items, _written, "hidden spans and sentinels", how)
 
 
 def _written(model: Transducer, item: Batch) -> Loss:

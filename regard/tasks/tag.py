@@ -159,7 +159,8 @@ class Tag(Task):
         """F1 of chunks, if the tags mark any, and accuracy by word."""
         sentences = [sentence for file in files for sentence in read_tagged(file, column=opened.column)]
         tag_numbers(sentences, opened.tags, str(files[0]))
-        predicted = opened.tag([sentence.words for sentence in sentences])
+        with how.measured(sum(len(sentence.words) for sentence in sentences), "words"):
+            predicted = opened.tag([sentence.words for sentence in sentences])
         if how.out is not None:
             write_text(how.out, "".join(f"{' '.join(tags)}\n" for tags in predicted))
         true = [sentence.tags for sentence in sentences]

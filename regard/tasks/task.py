@@ -7,6 +7,7 @@ training; a field with `metadata={"path": "training.loss"}` is read from that pl
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -142,6 +143,8 @@ class Evaluation:
     """how many tokens back a model with a rolling memory sees; None: as in training"""
     judged: Callable[[Judged], Any] = lambda judged: None
     """is called with the outputs and their references, by tasks that write text"""
+    measured: Callable[[int, str], AbstractContextManager[Any]] = lambda count, what: nullcontext()
+    """wraps the model's own work, to measure its speed: called with the number of examples, and what they are"""
     started: Callable[[int], Callable[[int], Any]] = lambda count: lambda done: None
     """a progress bar: called with the number of examples, returns a function called with the number done"""
 

@@ -269,7 +269,8 @@ class Translate(Task):
         pairs = list(how.corpus(files, blanks="error").pairs())
         sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
         how = replace(how, tokenize=how.tokenize or _tokenizer_of(files, references))
-        outputs = _translated(opened, sources, how)
+        with how.measured(len(sources), "sentences"):
+            outputs = _translated(opened, sources, how)
         if how.out is not None:
             write_text(how.out, "".join(f"{text}\n" for text in outputs))
         how.judged(Judged(tuple(outputs), tuple(references), how.tokenize, how.lowercase))
@@ -370,7 +371,7 @@ def _perplexity(translator: Translator, sources: list[str], references: list[str
         return []
     left = "" if all(fits) else f" ({fits.count(False):,} pairs longer than its {most} positions left out)"
     mean = math.exp(-sum(values) / len(values))
-    return [QualityScore("perplexity", mean, digits=3, after=f" of the reference, by subword{left}")]
+    return [QualityScore("perplexity", mean, digits=3, after=f" of the reference, by subword{left}", by_token=True)]
 
 
 def _translated(translator: Translator, sources: list[str], how: Evaluation) -> list[str]:

@@ -54,6 +54,30 @@ class Silent(Progress):
         return
 
 
+class StepWork:
+    """Processor time of training steps, without validations: the mean since it was last asked for."""
+
+    def __init__(self, clock: Callable[[], float] = time.process_time) -> None:
+        self._clock = clock
+        self._seconds, self._steps = 0.0, 0
+        self._since = clock()
+
+    def resume(self) -> None:
+        """Restart the clock: the time since the last step is not counted."""
+        self._since = self._clock()
+
+    def tick(self) -> None:
+        """Count a step."""
+        now = self._clock()
+        self._seconds, self._steps, self._since = self._seconds + now - self._since, self._steps + 1, now
+
+    def taken(self) -> float:
+        """Seconds per step since the last call."""
+        mean = self._seconds / max(1, self._steps)
+        self._seconds, self._steps = 0.0, 0
+        return mean
+
+
 class Pace:
     """Training speed: an exponential moving average over the time spent in steps."""
 

@@ -29,7 +29,7 @@ from regard.training.keeper import Final, Keeper
 from regard.training.lanes import TOTAL, Lanes, Sums
 from regard.training.loss import Loss, Objective
 from regard.training.optimizer import Optimizers, set_rate, take_step
-from regard.training.progress import Pace, Progress, StepReport
+from regard.training.progress import Pace, Progress, StepReport, StepWork
 from regard.training.settings import TrainingSettings
 from regard.training.shard_keeper import ShardKeeper
 from regard.training.sharded_tensor import whole_tensor
@@ -97,7 +97,7 @@ class Trainer:
         scale_rates(self.optimizers, rates or {})
         rest = (self.optimizers, folder, settings, artifact, self.progress.note, ranks)
         self._keeper = Keeper(model, *rest) if self._shards is None else ShardKeeper(self._shards, *rest)
-        self._pace = Pace(clock)
+        self._pace, self._work = Pace(clock), StepWork()
         self._signals = Signals()
 
     def run(self) -> Outcome:
@@ -206,6 +206,7 @@ class Trainer:
             sums={name: before.sums.get(name, 0.0) + value for name, value in sums.items()},
         )
         self._pace.tick(count)
+        self._work.tick()
         self._report(epoch, loss / count, rate, norm)
 
     def _backward(self, group: list[Item]) -> tuple[Sums, int]:
@@ -250,6 +251,7 @@ class Trainer:
                 learning_rate=rate,
                 gradient_norm=norm,
                 **{f"{self.unit}_per_second": round(pace.per_second, 1)},
+                processor_seconds=round(self._work.taken(), 6),
             )
             self.state = replace(self.state, sums={}, counted=0)
         self.progress.stepped(
@@ -280,6 +282,7 @@ class Trainer:
             self.progress.validated(step, metrics, improved)
         self.state = replace(self.state, history=history, validated=step)
         self._pace.resume()
+        self._work.resume()
 
     def _metrics(self, validate: Validate, weights: dict[str, Tensor] | None = None) -> dict[str, float]:
         """The metrics of the model; ranks share the work, and the numbers of rank 0 are those of all.

@@ -1,14 +1,10 @@
 """The command line as a user meets it: sentences, exit codes, and no traceback."""
 
 import os
-import re
-import shlex
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import typer
@@ -190,64 +186,3 @@ def test_closed_streams(closed: str, code: int) -> None:
     assert done.returncode == code, done.stderr
     assert ("standard output is closed" in done.stderr) == (code == 2)
     assert "fault" not in done.stderr
-
-
-# The examples in the help of commands: every one is understood, and those that need nothing run
-
-FREE = ("draw mask", "draw normalizer", "settings", "completion")
-"""commands whose first example needs no file"""
-
-
-def examples() -> Iterator[tuple[str, list[str]]]:
-    """The calls of regard in the help of each command, without what the shell does for them."""
-    for name in cli.COMMANDS:
-        own: Any = cli.Commands(name="regard").get_command(None, name)
-        for inner in (own, *getattr(own, "commands", {}).values()):
-            called = name if inner is own else f"{name} {inner.name}"
-            for line in (inner.epilog or "").splitlines():
-                for words in _calls(line):
-                    yield called, words
-
-
-def _calls(line: str) -> Iterator[list[str]]:
-    """The calls of regard in a line, before the remark that stands behind three spaces."""
-    reading = shlex.shlex(re.split(r"\s{3,}", line.strip())[0], posix=True, punctuation_chars="|<>")
-    reading.whitespace_split, reading.commenters = True, ""
-    words: list[str] = []
-    for word in (*reading, "|"):
-        if set(word) - set("|<>"):
-            words.append(word)
-            continue
-        if words[:1] == ["regard"]:
-            yield words[1:]
-        words = []
-
-
-EXAMPLES = list(examples())
-
-
-def test_every_command_has_an_example_of_itself() -> None:
-    named = {called.split()[0] for called, words in EXAMPLES if words[: len(called.split())] == called.split()}
-    assert named == set(cli.COMMANDS)
-    assert len(EXAMPLES) > 80
-
-
-@pytest.mark.parametrize(("called", "words"), EXAMPLES, ids=[" ".join(words) for _, words in EXAMPLES])
-def test_an_example_is_understood(called: str, words: list[str]) -> None:
-    """Some help shows what comes next, by another command."""
-    own: Any = cli.Commands(name="regard").get_command(None, words[0])
-    assert own is not None, f"the help of {called} shows a command that is not there"
-    context = own.make_context(words[0], list(words[1:]), resilient_parsing=False)  # reads them, and runs nothing
-    if getattr(own, "commands", None):
-        _, inner, rest = own.resolve_command(context, context._protected_args + context.args)
-        inner.make_context(inner.name, rest)
-
-
-@pytest.mark.parametrize("called", FREE)
-def test_an_example_that_needs_nothing_runs(
-    called: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    words = next(words for name, words in EXAMPLES if name == called)
-    assert cli.main(words) == 0
-    assert capsys.readouterr().out

@@ -30,7 +30,7 @@ def test_run_files_and_models_do_not_mix(run: Run, tmp_path: Path, monkeypatch: 
     for asked, said in (
         (("full.toml", "runs/en-de", "--steps", "2"), "give them alone"),
         (("full.toml",), "give one budget"),
-        (("runs/en-de",), "--test is missing"),
+        (("runs/en-de",), "there is no such file or folder"),
     ):
         done = run("compare", *asked)
         assert done.code == 2

@@ -1,6 +1,6 @@
 import pytest
 
-from regard.training.progress import Pace, Progress
+from regard.training.progress import Pace, Progress, StepWork
 
 
 def test_a_silent_watcher_still_warns() -> None:
@@ -31,3 +31,15 @@ def test_the_pace_follows_a_change() -> None:
         pace.tick(6)
     assert pace.seconds_per_step == pytest.approx(3.0, rel=0.01)
     assert pace.per_second == pytest.approx(2.0, rel=0.01)
+
+
+def test_the_work_of_a_step_is_a_mean_without_validations() -> None:
+    times = iter([0.0, 2.0, 6.0, 100.0, 101.0])
+    work = StepWork(lambda: next(times))
+    work.tick()
+    work.tick()
+    assert work.taken() == pytest.approx(3.0)
+    work.resume()
+    work.tick()
+    assert work.taken() == pytest.approx(1.0)
+    assert work.taken() == 0

@@ -81,6 +81,7 @@ def log_of(folder: Path) -> list[dict[str, Any]]:
     entries = list(RunFolder(folder).log.entries())
     for entry in entries:
         entry.pop("tokens_per_second", None)
+        entry.pop("processor_seconds", None)
     return entries
 
 

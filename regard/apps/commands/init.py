@@ -20,7 +20,7 @@ app = typer.Typer(add_completion=False)
         "regard init pairs.xlsx                               a spreadsheet; dev and test sets are split off",
         "regard init pairs.csv --columns English,German       or by their numbers: --columns 2,3",
         "regard init memory.tmx --source en --target de",
-        "regard init corpus/                                  a folder with train.en, train.de, dev.en …",
+        "regard init corpus/ --source en --target de          a folder with train.en, train.de, dev.en …",
         "regard init text.txt --dev dev.txt                   one side of text: a language model",
         "regard init train.en train.de --slurm 2x8            also an sbatch file for two machines of 8 GPUs",
         "regard init animals/                                 pictures: a folder of PNG or JPEG files for each class",

@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.figure import Figure
 
-from regard.inspection.pictures.length_picture import LINE_COLORS
-from regard.inspection.pictures.style import INK, QUIET, new_figure
+from regard.inspection.pictures.style import INK, LINES, QUIET, new_figure
 
 
 def reach_picture(reaches: Mapping[str, Sequence[float]], title: str = "") -> Figure:
@@ -13,7 +12,7 @@ def reach_picture(reaches: Mapping[str, Sequence[float]], title: str = "") -> Fi
     figure = new_figure(7.2, 4.2)
     axes = figure.subplots()
     for at, (name, values) in enumerate(reaches.items()):
-        color = LINE_COLORS[at % len(LINE_COLORS)]
+        color = LINES[at % len(LINES)]
         axes.plot(range(1, len(values) + 1), values, color=color, label=name, linewidth=2)
     axes.set_yscale("log")
     axes.spines[["top", "right"]].set_visible(False)

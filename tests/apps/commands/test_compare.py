@@ -19,7 +19,13 @@ def test_models_stand_side_by_side_overall_and_by_length(home: Path, run: Run) -
         "--samples",
         "20",
     )
-    table, _, tested = done.out.partition("\n\n")
+    costs, table, tested, verdict = done.out.split("\n\n")
+    columns, *rows = (line.split("\t") for line in costs.splitlines())
+    assert columns == ["model", "BLEU", "sentences/s", "MiB", "parameters", "steps", "tokens/s in training"]
+    assert rows[0][1] == rows[1][1]
+    assert all(float(cell.replace(",", "")) > 0 for row in rows for cell in row[2:])
+    assert "is best: BLEU" in verdict
+    assert "as good to the last digit" in verdict
     head, first, second, share = (line.split("\t") for line in table.splitlines())
     title, columns, own, other = tested.splitlines()
     assert title == "compared with en-de by a paired bootstrap test (20 resamplings, 95 % intervals):"
@@ -36,7 +42,7 @@ def test_models_stand_side_by_side_overall_and_by_length(home: Path, run: Run) -
 
 
 def test_overall_is_what_evaluate_says(home: Path, run: Run) -> None:
-    whole = run("compare", "runs/en-de", "--test", "dev.en", "dev.de").lines[1].split("\t")[1]
+    whole = run("compare", "runs/en-de", "--test", "dev.en", "dev.de").lines[4].split("\t")[1]
     said = run("evaluate", "runs/en-de", "dev.en", "dev.de", "--samples", "0").lines[0]
     assert said.startswith(f"BLEU {whole}\t")
 
@@ -51,7 +57,9 @@ def test_everything_is_json_for_programs(home: Path, run: Run) -> None:
     command = ["compare", "runs/en-de", "runs/en-de/model.safetensors", "--test", "dev.en", "dev.de", "--json"]
     found = json.loads(run(*command, "--samples", "20").out)
     assert list(found["scores"]) == ["en-de", "model"]
-    assert found["scores"]["model"]["groups"]
+    assert found["compared"][0]["groups"]
+    assert found["compared"][0]["curves"]
+    assert found["verdict"].endswith(".")
     assert [one["p_value"] for one in found["paired"]] == [None, 1.0] * 4
     assert json.loads(run(*command, "--samples", "0").out)["paired"] == []
 
