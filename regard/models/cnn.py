@@ -56,6 +56,9 @@ class Cnn(Design):
     pooling: Literal["mean", "max", "flat", "asked"] = "mean"
     """how the last map becomes one vector: the mean or maximum over pixels, all pixels one after the other, or asked:
     the question about the picture attends to its pixels"""
+    asked_at: int = 0
+    """the layer, counted from 1, that reads the question too, as channels that are the same at every pixel; the layers
+    before it see the picture alone, once for all its questions. 0: the question joins the pooled features only"""
     hidden: int = 128
     """the width of the question's attention, and of the two hidden layers that join a picture and a question"""
     dropout: float = 0.0
@@ -104,6 +107,7 @@ class CnnModel(PictureModel):
         layers, grids, before = [], [], channels
         for at, (after, stride) in enumerate(zip(design.stage_widths, design.stage_strides, strict=True), start=1):
             blocks = [NonLocal(kind=design.kind) for named in design.non_local if named == at]
+            before += question if at == design.asked_at else 0
             extra = 2 if design.coordinates == "added" else 0
             layers.append(CnnLayer(before, after, stride, blocks, extra))
             height, width = -(-height // stride), -(-width // stride)
@@ -131,12 +135,19 @@ class CnnModel(PictureModel):
         self.asks = bool(question)
 
     def encode(
-        self, pictures: Float[Tensor, "batch channels height width"]
-    ) -> tuple[Float[Tensor, "batch pixels features"], Bool[Tensor, "batch pixels"]]:
-        """The features of each pixel of the last map, row by row."""
+        self,
+        pictures: Float[Tensor, "batch channels height width"],
+        questions: Float[Tensor, "asked question"] | None = None,
+        which: Int64[Tensor, "asked"] | None = None,
+    ) -> tuple[Float[Tensor, "maps pixels features"], Bool[Tensor, "maps pixels"]]:
+        """The features of each pixel of the last map, row by row: a map for each picture or, if layers read the
+        questions, for each question."""
         check_picture(pictures, *self.shape, "cnn")
         x = pictures
-        for layer in self.layers:
+        for at, layer in enumerate(self.layers, start=1):
+            if at == self.design.asked_at and questions is not None:
+                x = x if which is None else x[which]
+                x = torch.cat([x, questions[:, :, None, None].expand(-1, -1, *x.shape[2:])], dim=1)
             x = layer(x)
         features = x.flatten(2).transpose(1, 2)
         return features, torch.ones(features.shape[:2], dtype=torch.bool, device=features.device)
@@ -149,7 +160,8 @@ class CnnModel(PictureModel):
     ) -> Float[Tensor, "answers classes"]:
         if self.asks != (questions is not None):
             raise ConfigError(f"cnn: was built {'with' if self.asks else 'without'} questions about pictures")
-        features, _ = self.encode(pictures)
+        features, _ = self.encode(pictures, questions, which)
+        which = None if self.design.asked_at else which
         pooled = self.dropout(self._pooled(features, questions, which))
         logits: Tensor = self.head(pooled if questions is None else torch.cat([pooled, questions], dim=1))
         return logits

@@ -23,12 +23,13 @@ from regard.data.captioned import looks_captioned
 from regard.data.checkup import Checkup, check_corpus
 from regard.data.chunk_plan import plan_of
 from regard.data.corpus import Corpus, SentencePair
+from regard.data.hallucination import Hallucination, NewStems
 from regard.data.languages import language_of
 from regard.data.link_store import LinkStore, build_links
 from regard.data.loader import Loader, dev_batches
 from regard.data.pairs import Batch
 from regard.data.plan import BatchSettings
-from regard.data.store import build_store
+from regard.data.store import Store, build_store
 from regard.data.subwords.open_words import Unknown
 from regard.data.subwords.resegment import Resegment
 from regard.data.subwords.tokenizer import UNK, SubwordPair, Subwords
@@ -77,6 +78,7 @@ from regard.training.validation import mean_losses
 _DECODED = 1_000
 _LEAST_SOURCE = 128
 _RANKED = 10_000
+_LEARNED = 10_000
 _AT_ONCE = 256
 _LOOKED_AT = 1_000
 _OFTEN, _HARDLY_EVER = 0.3, 0.05
@@ -127,6 +129,8 @@ class Translate(Task):
     """the tokenizer"""
     batches: BatchSettings = field(default_factory=BatchSettings)
     """the batch size"""
+    hallucination: Hallucination | None = None
+    """random stems for some training pairs, where letters become letters and stems are copied, as in inflection"""
     decoding: Annotated[Any, STRATEGIES] = None
     """the decoding strategy of the model, which commands may override; none: beam search"""
     cross_entropy: CrossEntropy = field(
@@ -161,7 +165,7 @@ class Translate(Task):
         batches = plan_of(store, self.batches, weighted_parts(store, self.data))
         return PreparedPairs(
             sizes={"source": len(subwords.source), "target": len(subwords.target)},
-            train=Loader(store, batches, self._resegment(subwords), links),
+            train=Loader(store, batches, self._resegment(subwords), links, self._stems(store, subwords)),
             dev=dev,
             tokenizers={"source": subwords.source.to_json(), "target": subwords.target.to_json()},
             summary=f"{len(store):,} training lines",
@@ -304,6 +308,18 @@ class Translate(Task):
                 "model.copy: words are copied as they are cut on both sides; leave out subwords.dropout and alpha"
             )
         return "own"
+
+    def _stems(self, store: Store, subwords: SubwordPair) -> NewStems | None:
+        """What draws new stems, learned from pairs of the whole training text."""
+        if self.hallucination is None:
+            return None
+        for there, where in ((self.guide, "training.guide"), (self.subwords.dropout, "subwords.dropout"), (self.subwords.alpha, "subwords.alpha")):
+            if there is not None:
+                raise ConfigError(f"hallucination: changes tokens that {where} goes by; leave out one of them")
+        if not subwords.joint:
+            raise ConfigError('hallucination: a stem has the same tokens on both sides; set subwords.sharing = "joint"')
+        rows = (store[at] for at in range(0, len(store), max(1, len(store) // _LEARNED)))
+        return self.hallucination.learned(rows, len(subwords.source))
 
     def _links(self, folder: Path, data: Path, corpus: Corpus, subwords: SubwordPair, say: Say) -> LinkStore | None:
         """The word links of guided training."""
