@@ -7,7 +7,8 @@
 Group norm: Wu and He, 2018, https://arxiv.org/abs/1803.08494; non-local blocks: Wang et al., 2018,
 https://arxiv.org/abs/1711.07971; channels that hold the coordinates: Liu et al., CoordConv, 2018,
 https://arxiv.org/abs/1807.03247; a question that attends to a picture: Yang et al., 2016,
-https://arxiv.org/abs/1511.02274.
+https://arxiv.org/abs/1511.02274; a question that scales and shifts channels: Perez et al., FiLM, 2018,
+https://arxiv.org/abs/1709.07871.
 """
 
 from collections.abc import Mapping
@@ -56,9 +57,9 @@ class Cnn(Design):
     pooling: Literal["mean", "max", "flat", "asked"] = "mean"
     """how the last map becomes one vector: the mean or maximum over pixels, all pixels one after the other, or asked:
     the question about the picture attends to its pixels"""
-    asked_at: int = 0
-    """the layer, counted from 1, that reads the question too, as channels that are the same at every pixel; the layers
-    before it see the picture alone, once for all its questions. 0: the question joins the pooled features only"""
+    asked_at: int | None = None
+    """the first layer, counted from 1, whose channels the question scales and shifts (FiLM); the layers before it see
+    the picture alone, once for all its questions. none: the question joins the pooled features only"""
     hidden: int = 128
     """the width of the question's attention, and of the two hidden layers that join a picture and a question"""
     dropout: float = 0.0
@@ -87,6 +88,14 @@ class Cnn(Design):
             raise ConfigError(
                 f"cnn: non_local must name layers from 1 to {len(self.stage_widths)}, not {self.non_local}"
             )
+        if self.asked_at is not None and self.asked_at > len(self.stage_widths):
+            raise ConfigError(
+                f"cnn: asked_at must name a layer from 1 to {len(self.stage_widths)}, not {self.asked_at}"
+            )
+        if not sizes.get("question") and (self.asked_at or self.pooling == "asked"):
+            raise ConfigError(
+                "cnn: pooling = 'asked' and asked_at are for questions about pictures, but the data asks none"
+            )
         channels, height, width, classes = self.sizes_from(sizes)
         return CnnModel(self, channels, height, width, classes, sizes.get("question", 0))
 
@@ -107,19 +116,15 @@ class CnnModel(PictureModel):
         layers, grids, before = [], [], channels
         for at, (after, stride) in enumerate(zip(design.stage_widths, design.stage_strides, strict=True), start=1):
             blocks = [NonLocal(kind=design.kind) for named in design.non_local if named == at]
-            before += question if at == design.asked_at else 0
+            asked = question if design.asked_at is not None and design.asked_at <= at else 0
             extra = 2 if design.coordinates == "added" else 0
-            layers.append(CnnLayer(before, after, stride, blocks, extra))
+            layers.append(CnnLayer(before, after, stride, blocks, extra, asked))
             height, width = -(-height // stride), -(-width // stride)
             grids.append((height, width))
             before = after + extra
         self.layers, self.grids = nn.ModuleList(layers), grids
         self.dropout = Dropout(design.dropout)
         features = {"flat": before * height * width, "asked": design.hidden}.get(design.pooling, before)
-        if design.pooling == "asked" and not question:
-            raise ConfigError(
-                "cnn.pooling: 'asked' lets questions attend to a picture, but the data asks none; use mean"
-            )
         asked = SingleHead(score="scaled_dot", width=design.hidden)
         self.reader = asked.build(question, before) if design.pooling == "asked" else None
         if question:
@@ -145,10 +150,9 @@ class CnnModel(PictureModel):
         check_picture(pictures, *self.shape, "cnn")
         x = pictures
         for at, layer in enumerate(self.layers, start=1):
-            if at == self.design.asked_at and questions is not None:
-                x = x if which is None else x[which]
-                x = torch.cat([x, questions[:, :, None, None].expand(-1, -1, *x.shape[2:])], dim=1)
-            x = layer(x)
+            if at == self.design.asked_at and which is not None:
+                x = x[which]
+            x = layer(x, questions)
         features = x.flatten(2).transpose(1, 2)
         return features, torch.ones(features.shape[:2], dtype=torch.bool, device=features.device)
 
@@ -187,10 +191,16 @@ class CnnModel(PictureModel):
 
 
 class CnnLayer(nn.Module):
-    """A convolution, group norm and ReLU; then coordinates and non-local blocks, where there are any."""
+    """A convolution, group norm and ReLU; then coordinates and non-local blocks, where there are any.
 
-    def __init__(self, before: int, after: int, stride: int, blocks: list[NonLocal], extra: int) -> None:
+    A layer that reads questions scales and shifts the normalized channels: x ← (1 + γ(q)) · x + β(q).
+    """
+
+    def __init__(
+        self, before: int, after: int, stride: int, blocks: list[NonLocal], extra: int, question: int = 0
+    ) -> None:
         super().__init__()
+        self.asked = nn.Linear(question, 2 * after) if question else None
         self.convolution = nn.Conv2d(before, after, 3, stride=stride, padding=1)
         nn.init.kaiming_normal_(self.convolution.weight, nonlinearity="relu")
         if self.convolution.bias is not None:
@@ -199,9 +209,17 @@ class CnnLayer(nn.Module):
         self.extra = extra
         self.blocks = nn.ModuleList(block.build(after + extra) for block in blocks)
 
-    def forward(self, x: Float[Tensor, "batch channels height width"]) -> Float[Tensor, "batch after rows columns"]:
-        """The next map."""
-        x = self.norm(self.convolution(x)).relu()
+    def forward(
+        self,
+        x: Float[Tensor, "batch channels height width"],
+        questions: Float[Tensor, "asked question"] | None = None,
+    ) -> Float[Tensor, "batch after rows columns"]:
+        """The next map; a layer that reads questions has one for each of them."""
+        x = self.norm(self.convolution(x))
+        if self.asked is not None and questions is not None:
+            scale, shift = self.asked(questions)[:, :, None, None].chunk(2, dim=1)
+            x = (1 + scale) * x + shift
+        x = x.relu()
         if self.extra:
             x = torch.cat([x, _coordinates(x)], dim=1)
         for block in self.blocks:

@@ -313,7 +313,11 @@ class Translate(Task):
         """What draws new stems, learned from pairs of the whole training text."""
         if self.hallucination is None:
             return None
-        for there, where in ((self.guide, "training.guide"), (self.subwords.dropout, "subwords.dropout"), (self.subwords.alpha, "subwords.alpha")):
+        for there, where in (
+            (self.guide, "training.guide"),
+            (self.subwords.dropout, "subwords.dropout"),
+            (self.subwords.alpha, "subwords.alpha"),
+        ):
             if there is not None:
                 raise ConfigError(f"hallucination: changes tokens that {where} goes by; leave out one of them")
         if not subwords.joint:

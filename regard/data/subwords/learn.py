@@ -90,7 +90,7 @@ class SubwordSettings:
 
 def train_pair(corpus: Corpus, settings: SubwordSettings) -> SubwordPair:
     """Train the tokenizers of both sides of a corpus: one joint vocabulary, or separate ones."""
-    tags = tags_of(corpus, settings.lines, settings.min_count) if settings.tags == "whole" else []
+    tags = tags_of(islice(corpus.rows(), settings.lines), settings.min_count) if settings.tags == "whole" else []
     if settings.sharing == "joint":
         both = learn_subwords(Texts(corpus, (0, 1), settings.lines), settings, tags)
         return SubwordPair(both, both)
