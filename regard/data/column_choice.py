@@ -120,8 +120,10 @@ def _by_name(file: Path, rows: Sequence[Sequence[str]], names: Sequence[str], hi
 
 
 def _by_content(file: Path, rows: Sequence[Sequence[str]], names: Sequence[str]) -> list[list[int]]:
-    """The places of the only two columns that hold sentences rather than numbers, labels, links or licenses; in tables
-    of inflected forms, lemma and tags are the source."""
+    """The places of the only two columns that hold sentences rather than numbers, labels, links or licenses.
+
+    In tables of inflected forms, lemma and tags are the source.
+    """
     body = rows[1:] or rows
     inflected = inflection_columns(body)
     if inflected is not None:

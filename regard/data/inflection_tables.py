@@ -1,4 +1,4 @@
-"""Tables of inflected forms: a lemma, grammatical tags, and the form that they ask for, as SIGMORPHON and UniMorph have.
+"""Tables of inflected forms: a lemma, grammatical tags, and the form that they ask for, as in UniMorph.
 
     walk    walked    V;PST
     walk    V;V.PTCP;PRS    walking

@@ -27,9 +27,10 @@ from regard.models.model import Design, weights_in
 from regard.models.pictured import PICTURE_SIZES, GridSight, PictureModel, check_picture, class_layer, whole_grid
 
 _RELATIONS: dict[str, Any] = {
-    "stage_widths": (24, 24, 48, 48), "stage_strides": (2, 2, 2, 1), "coordinates": "added", "hidden": 64,
+    "stage_widths": (24, 24, 32, 32, 32), "stage_strides": (2, 2, 2, 1, 1), "coordinates": "added", "asked_at": 4,
+    "pooling": "max", "hidden": 64,
 }  # fmt: skip
-"""ten rows and columns of pixels are left, so that two objects hardly ever share one"""
+"""of 40 × 40 pixels, five rows and columns are left when the question is asked: about an object in each"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,8 +41,8 @@ class Cnn(Design):
     |-----------|----------------------|----------------------------------------------------------------------|
     | digits    | 32, 64, 96           | pictures of 8 × 8                                                    |
     | mini      | 32, 64, 64, 128, 128 | pictures of 28 × 28 or 32 × 32                                       |
-    | relations | 24, 24, 48, 48       | questions about pictures of 75 × 75 (Santoro et al., 2017)           |
-    | non_local | 24, 24, 48, 48       | the same with three non-local blocks                                 |
+    | relations | 24, 24, 32, 32, 32   | questions about pictures of 40 × 40 (Santoro et al., 2017)           |
+    | non_local | 24, 24, 32, 32, 32   | the same with two non-local blocks                                   |
     """
 
     stage_widths: tuple[int, ...] = (32, 64)
@@ -70,7 +71,7 @@ class Cnn(Design):
         "digits": {"stage_widths": (32, 64, 96), "stage_strides": (1, 2, 2), "dropout": 0.1},
         "mini": {"stage_widths": (32, 64, 64, 128, 128), "stage_strides": (1, 2, 1, 2, 1), "dropout": 0.1},
         "relations": _RELATIONS,
-        "non_local": {**_RELATIONS, "non_local": (3, 4, 4)},
+        "non_local": {**_RELATIONS, "non_local": (4, 5)},
     }  # fmt: skip
 
     def __post_init__(self) -> None:
@@ -145,8 +146,10 @@ class CnnModel(PictureModel):
         questions: Float[Tensor, "asked question"] | None = None,
         which: Int64[Tensor, "asked"] | None = None,
     ) -> tuple[Float[Tensor, "maps pixels features"], Bool[Tensor, "maps pixels"]]:
-        """The features of each pixel of the last map, row by row: a map for each picture or, if layers read the
-        questions, for each question."""
+        """The features of each pixel of the last map, row by row.
+
+        There is a map for each picture or, if layers read the questions, for each question.
+        """
         check_picture(pictures, *self.shape, "cnn")
         x = pictures
         for at, layer in enumerate(self.layers, start=1):
