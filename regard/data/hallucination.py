@@ -36,7 +36,7 @@ class Hallucination:
     """the share of training pairs whose stems are replaced, drawn anew in every epoch"""
     shortest: int = 3
     """the fewest tokens in a row that source and target must have in common to be a stem"""
-    kept: int = 2
+    kept: int = 3
     """how many tokens at the end of a stem stay"""
 
     def __post_init__(self) -> None:
