@@ -260,10 +260,8 @@ def test_stems_are_hallucinated_in_training_alone(home: Path, tmp_path: Path) ->
     assert {(source, target) for source, target in learned if target != source.removesuffix(" X") + "ed"} == set()
     assert len(learned) > 3
     assert [one.source for one in made.dev_pairs] == ["walk X", "talk X", "bark X"]
-    for wrong, named in (
-        ({"subwords__sharing": "separate"}, "joint"),
-        ({"subwords__dropout": 0.1}, "subwords.dropout"),
-    ):
+    refused = {"joint": {"subwords__sharing": "separate"}, "subwords.dropout": {"subwords__dropout": 0.1}}
+    for named, wrong in refused.items():
         other = {**given, "subwords__kind": "bpe", "subwords__size": 40, "model__tie": "none", **wrong}
         with pytest.raises(ConfigError, match=f"hallucination: .*{named}"):
             prepare(settings(home, **other, hallucination="{}"), tmp_path / named, home)
