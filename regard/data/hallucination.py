@@ -13,19 +13,23 @@ so that a resumed run reads the same pairs.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from random import Random
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from regard.base.errors import ConfigError, check_at_least
-from regard.data.subwords.tokenizer import SPECIALS
+from regard.data.store import Store
+from regard.data.subwords.tokenizer import SPECIALS, SubwordPair
 
 _Ids = NDArray[np.int64]
-Pair = Sequence[_Ids]
+_Pair = Sequence[_Ids]
+_LEARNED = 10_000
+"""pairs of the training text that are looked at"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +49,17 @@ class Hallucination:
         check_at_least("hallucination", 1, shortest=self.shortest)
         check_at_least("hallucination", 0, kept=self.kept)
 
-    def learned(self, pairs: Iterable[Pair], vocabulary: int) -> "NewStems":
+    def learned_from(self, store: Store, subwords: SubwordPair, others: Mapping[str, Any]) -> "NewStems":
+        """Learn from an encoded corpus; `others` are settings that go by tokens as they are, which must be none."""
+        for name, value in others.items():
+            if value is not None:
+                raise ConfigError(f"hallucination: changes the tokens that {name} goes by; leave out one of them")
+        if not subwords.joint:
+            raise ConfigError('hallucination: a stem has the same tokens on both sides; set subwords.sharing = "joint"')
+        step = max(1, len(store) // _LEARNED)
+        return self.learned((store[at] for at in range(0, len(store), step)), len(subwords.source))
+
+    def learned(self, pairs: Iterable[_Pair], vocabulary: int) -> "NewStems":
         """Learn from training pairs which letters follow each other in stems; unknown words are not drawn."""
         after: defaultdict[int, list[int]] = defaultdict(list)
         for source, target in pairs:
@@ -69,7 +83,7 @@ class NewStems:
     after: dict[int, list[int]]
     """the letters that follow each letter in the stems of the training text, as often as they do"""
 
-    def __call__(self, pair: Pair, seed: int, *key: int) -> tuple[_Ids, ...]:
+    def __call__(self, pair: _Pair, seed: int, *key: int) -> tuple[_Ids, ...]:
         """The pair, or one with new stems; `key` is for example (epoch, number of the pair)."""
         draw = Random("/".join(map(str, ("stems", seed, *key))))
         source, target = pair

@@ -117,9 +117,9 @@ class CnnModel(PictureModel):
         layers, grids, before = [], [], channels
         for at, (after, stride) in enumerate(zip(design.stage_widths, design.stage_strides, strict=True), start=1):
             blocks = [NonLocal(kind=design.kind) for named in design.non_local if named == at]
-            asked = question if design.asked_at is not None and design.asked_at <= at else 0
+            read = question if design.asked_at is not None and design.asked_at <= at else 0
             extra = 2 if design.coordinates == "added" else 0
-            layers.append(CnnLayer(before, after, stride, blocks, extra, asked))
+            layers.append(CnnLayer(before, after, stride, blocks, extra, read))
             height, width = -(-height // stride), -(-width // stride)
             grids.append((height, width))
             before = after + extra

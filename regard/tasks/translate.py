@@ -23,13 +23,13 @@ from regard.data.captioned import looks_captioned
 from regard.data.checkup import Checkup, check_corpus
 from regard.data.chunk_plan import plan_of
 from regard.data.corpus import Corpus, SentencePair
-from regard.data.hallucination import Hallucination, NewStems
+from regard.data.hallucination import Hallucination
 from regard.data.languages import language_of
 from regard.data.link_store import LinkStore, build_links
 from regard.data.loader import Loader, dev_batches
 from regard.data.pairs import Batch
 from regard.data.plan import BatchSettings
-from regard.data.store import Store, build_store
+from regard.data.store import build_store
 from regard.data.subwords.open_words import Unknown
 from regard.data.subwords.resegment import Resegment
 from regard.data.subwords.tokenizer import UNK, SubwordPair, Subwords
@@ -78,9 +78,9 @@ from regard.training.validation import mean_losses
 _DECODED = 1_000
 _LEAST_SOURCE = 128
 _RANKED = 10_000
-_LEARNED = 10_000
 _AT_ONCE = 256
 _LOOKED_AT = 1_000
+_CUT = ("dropout", "alpha")
 _OFTEN, _HARDLY_EVER = 0.3, 0.05
 """shares of training lines: with several sentences, and with sentence-final punctuation"""
 
@@ -162,10 +162,12 @@ class Translate(Task):
         store = build_store(folder / "store", corpus, subwords, say, self._unknown(subwords))
         dev, pairs = self._dev(folder, data, subwords, say)
         links = self._links(folder, data, corpus, subwords, say)
+        fixed = {"training.guide": self.guide, **{f"subwords.{name}": getattr(self.subwords, name) for name in _CUT}}
+        stems = self.hallucination and self.hallucination.learned_from(store, subwords, fixed)
         batches = plan_of(store, self.batches, weighted_parts(store, self.data))
         return PreparedPairs(
             sizes={"source": len(subwords.source), "target": len(subwords.target)},
-            train=Loader(store, batches, self._resegment(subwords), links, self._stems(store, subwords)),
+            train=Loader(store, batches, self._resegment(subwords), links, stems),
             dev=dev,
             tokenizers={"source": subwords.source.to_json(), "target": subwords.target.to_json()},
             summary=f"{len(store):,} training lines",
@@ -304,26 +306,8 @@ class Translate(Task):
                 'set subwords.sharing = "joint"'
             )
         if self.subwords.dropout is not None or self.subwords.alpha is not None:
-            raise ConfigError(
-                "model.copy: words are copied as they are cut on both sides; leave out subwords.dropout and alpha"
-            )
+            raise ConfigError("model.copy: both sides must be cut in one way; leave out subwords.dropout and alpha")
         return "own"
-
-    def _stems(self, store: Store, subwords: SubwordPair) -> NewStems | None:
-        """What draws new stems, learned from pairs of the whole training text."""
-        if self.hallucination is None:
-            return None
-        for there, where in (
-            (self.guide, "training.guide"),
-            (self.subwords.dropout, "subwords.dropout"),
-            (self.subwords.alpha, "subwords.alpha"),
-        ):
-            if there is not None:
-                raise ConfigError(f"hallucination: changes tokens that {where} goes by; leave out one of them")
-        if not subwords.joint:
-            raise ConfigError('hallucination: a stem has the same tokens on both sides; set subwords.sharing = "joint"')
-        rows = (store[at] for at in range(0, len(store), max(1, len(store) // _LEARNED)))
-        return self.hallucination.learned(rows, len(subwords.source))
 
     def _links(self, folder: Path, data: Path, corpus: Corpus, subwords: SubwordPair, say: Say) -> LinkStore | None:
         """The word links of guided training."""
@@ -331,10 +315,7 @@ class Translate(Task):
         if guide is None:
             return None
         if self.subwords.dropout is not None or self.subwords.alpha is not None:
-            raise ConfigError(
-                "training.guide: links name tokens, so words must be cut in one way; "
-                "leave out subwords.dropout and alpha"
-            )
+            raise ConfigError("training.guide: links name tokens as they are cut; leave out subwords.dropout and alpha")
         say("links")
         made = str(guide.links) == EFLOMAL
         file = eflomal_links(corpus, folder / "eflomal.links") if made else data / guide.links

@@ -66,8 +66,6 @@ class SubwordSettings:
         check_one_of("subwords", get_args(SubwordKind), kind=self.kind)
         check_one_of("subwords", get_args(Sharing), sharing=self.sharing)
         check_one_of("subwords", get_args(Tags), tags=self.tags)
-        if self.tags == "whole" and self.kind != "character":
-            raise ConfigError(f"subwords.tags: 'whole' is for kind = 'character', but kind is '{self.kind}'")
         check_at_least("subwords", 1, min_count=self.min_count, lines=self.lines, characters=self.characters or 1)
         check_at_least("subwords", self.reserved + 2, size=self.size)
         check_at_most("subwords", _MOST_PIECES, size=self.size, characters=self.characters or 1)
@@ -90,6 +88,8 @@ class SubwordSettings:
 
 def train_pair(corpus: Corpus, settings: SubwordSettings) -> SubwordPair:
     """Train the tokenizers of both sides of a corpus: one joint vocabulary, or separate ones."""
+    if settings.tags == "whole" and settings.kind != "character":
+        raise ConfigError(f"subwords.tags: 'whole' is for kind = 'character', but kind is '{settings.kind}'")
     tags = tags_of(islice(corpus.rows(), settings.lines), settings.min_count) if settings.tags == "whole" else []
     if settings.sharing == "joint":
         both = learn_subwords(Texts(corpus, (0, 1), settings.lines), settings, tags)

@@ -41,6 +41,8 @@ def test_letters_are_spelled_and_tags_are_whole(tmp_path: Path, sharing: str) ->
     assert opened.decode(opened.encode(odd)) == odd
 
 
-def test_tags_are_whole_among_characters_alone() -> None:
+def test_tags_are_whole_among_characters_alone(tmp_path: Path) -> None:
+    file = tmp_path / "forms.tsv"
+    file.write_text("walk V;PST\twalked\n")
     with pytest.raises(ConfigError, match="'whole' is for kind = 'character', but kind is 'bpe'"):
-        SubwordSettings(tags="whole")
+        train_pair(open_corpus(file), SubwordSettings(tags="whole"))
