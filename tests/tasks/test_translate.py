@@ -212,7 +212,7 @@ def test_links_by_eflomal(home: Path, tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_links_that_cannot_guide_are_refused(home: Path, tmp_path: Path) -> None:
     write_links(home)
-    with pytest.raises(ConfigError, match=r"training\.guide: links name tokens, so words must be cut in one way"):
+    with pytest.raises(ConfigError, match=r"training\.guide: links name tokens as they are cut"):
         prepare(guided(home, subwords__dropout=0.1), tmp_path / "a", home)
 
 
