@@ -31,6 +31,7 @@ SHARED = ROOT.parent / "shared" / "data" / "sigmorphon2017"
 RECIPES = {"unknown": ROOT / "recipes" / "copying.toml"}
 INFLECTION = ROOT / "recipes" / "inflection.toml"
 PARTS = {"train": "train-medium", "dev": "dev", "test": "test"}
+WAYS = ["copying", "writing"]
 Rows = list[tuple[str, str]]
 
 
@@ -39,6 +40,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sets", nargs="+", help="unknown, or languages of SIGMORPHON 2017: german, spanish …")
     parser.add_argument("--steps", type=int, default=4000, help="training steps of inflection; unknown words take 600")
+    parser.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS, help="with copying, without it, or both")
     parser.add_argument("--data", type=Path, default=SHARED, help="the folder of SIGMORPHON 2017")
     parser.add_argument("--work", type=Path, default=WORK, help="where runs are kept")
     parser.add_argument("--json", help="also write the figures to this file")
@@ -50,7 +52,7 @@ def main() -> None:
         for part in PARTS:
             write(folder, part, unknown(part) if name == "unknown" else inflected(options.data, name, part))
         steps = 600 if name == "unknown" else options.steps
-        rows += [trained(folder, way, steps) for way in ("copying", "writing")]
+        rows += [trained(folder, way, steps) for way in options.ways]
     print(machine())
     print_table("Exact matches, %", rows)
     write_json(options.json, {"Exact matches, %": rows})
