@@ -11,6 +11,7 @@ from pathlib import Path
 
 from regard.base.errors import UsageError, unknown
 from regard.data.format import Doubt, Hints
+from regard.data.inflection_tables import inflection_columns
 from regard.data.languages import language_in, language_pair
 
 _SOURCE = frozenset({"source", "src", "input", "original"})
@@ -44,7 +45,7 @@ def choose_columns(file: Path, rows: Sequence[Sequence[str]], hints: Hints) -> C
     if asked:
         sides = [[_place(file, names, column, hints) for column in own] for own in asked]
     else:
-        sides = [[place] for place in _by_name(file, rows, names, hints) or _by_content(file, rows, names)]
+        sides = _by_name(file, rows, names, hints) or _by_content(file, rows, names)
     places = [own[0] for own in sides]
     named = any(isinstance(column, str) for own in asked for column in own)
     header = True if named else _has_header(file, rows, places, hints)
@@ -94,8 +95,8 @@ def _place(file: Path, names: Sequence[str], column: int | str, hints: Hints) ->
     return names.index(column)
 
 
-def _by_name(file: Path, rows: Sequence[Sequence[str]], names: Sequence[str], hints: Hints) -> list[int]:
-    """The places of the columns whose names in the first row tell what they are; empty if the names do not tell."""
+def _by_name(file: Path, rows: Sequence[Sequence[str]], names: Sequence[str], hints: Hints) -> list[list[int]]:
+    """The place of the column of each side whose name tells what it is; empty if the names do not tell."""
     if hints.header is False:
         return []
     languages = {at: code for at, name in enumerate(names) if (code := language_in(name))}
@@ -106,26 +107,32 @@ def _by_name(file: Path, rows: Sequence[Sequence[str]], names: Sequence[str], hi
     if hints.source and hints.target and len(set(languages.values())) > 1:
         wanted = [[at for at, code in languages.items() if _same(code, one)] for one in (hints.source, hints.target)]
         if all(wanted):
-            return [found[0] for found in wanted]
+            return [found[:1] for found in wanted]
     sides = [[at for at, name in enumerate(names) if _plain(name) in words] for words in (_SOURCE, _TARGET)]
     if all(len(found) == 1 for found in sides):
-        return [found[0] for found in sides]
+        return sides
     if len(languages) == 2 and len(set(languages.values())) == 2:
-        return list(languages)
+        return [[at] for at in languages]
     if len(set(languages.values())) > 2:
         example = ",".join(names[at] for at in list(languages)[:2])
         raise Doubt(f"{file}: has columns in {len(languages)} languages ({', '.join(names)})", "--columns", example)
     return []
 
 
-def _by_content(file: Path, rows: Sequence[Sequence[str]], names: Sequence[str]) -> list[int]:
-    """The places of the only two columns that hold sentences rather than numbers, labels, links or licenses."""
+def _by_content(file: Path, rows: Sequence[Sequence[str]], names: Sequence[str]) -> list[list[int]]:
+    """The places of the only two columns that hold sentences rather than numbers, labels, links or licenses.
+
+    In tables of inflected forms, lemma and tags are the source.
+    """
     body = rows[1:] or rows
+    inflected = inflection_columns(body)
+    if inflected is not None:
+        return [[inflected.lemma, inflected.tags], [inflected.form]]
     columns = [[row[at] for row in body] for at in range(len(names))]
     if len(columns) == 1:
         raise Doubt(f"{file}: has one column, but a translation needs two", "--format text", "for a language model")
     if len(columns) == 2:
-        return [0, 1]
+        return [[0], [1]]
     texts = [at for at, column in enumerate(columns) if _is_text(column) and not are_labels(column)]
     if len(texts) == 2:
         tags = next((at for at, column in enumerate(columns) if at not in texts and _is_text(column)), None)
@@ -134,7 +141,7 @@ def _by_content(file: Path, rows: Sequence[Sequence[str]], names: Sequence[str])
             told = f"columns {one} and {other} hold words, and column {tags + 1} what may be asked of them"
             example = f"{one}+{tags + 1},{other} if it belongs to the source, {one},{other} if it does not"
             raise Doubt(f"{file}: {told} ({_short(columns[tags])})", "--columns", example)
-        return texts
+        return [[at] for at in texts]
     shown = ", ".join(f"{at + 1}: {_short(column)}" for at, column in enumerate(columns))
     raise Doubt(f"{file}: {len(columns)} columns do not tell which are source and target ({shown})", "--columns", "1,2")
 

@@ -21,6 +21,7 @@ from regard.base.files import digest, read_text
 from regard.data.column_choice import are_labels
 from regard.data.format import TEXT_FORMATS, Hints
 from regard.data.formats.jsonl import Jsonl
+from regard.data.inflection_tables import inflection_columns
 from regard.data.label_columns import OLD_KEYS, label_columns, named_keys
 from regard.data.labels import LabelCount, LabeledExample
 from regard.data.recognize import kind_by_name
@@ -132,7 +133,7 @@ def tells_labels(path: Path) -> bool:
 def _rows_tell(path: Path, member: type[Table]) -> bool:
     records = islice(member.opening(path, Hints()).records(path), _LOOKED_AT)
     rows = [record.cells for record in records if any(map(str.strip, record.cells))]
-    if len(rows) < 2:
+    if len(rows) < 2 or inflection_columns(rows[1:]) is not None:
         return False
     found = label_columns(rows, None, str(path))
     own = [row[found.places[0]] for row in rows[found.header :] if len(row) == len(rows[0])]

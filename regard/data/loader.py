@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from regard.data.chunk_plan import ChunkPlan
+from regard.data.hallucination import NewStems
 from regard.data.link_store import LinkStore
 from regard.data.pairs import Batch, Ids, collate
 from regard.data.plan import BatchPlan, BatchPosition, BatchSettings
@@ -21,13 +22,14 @@ class Loader:
 
     With `resegment`, one per side or None, sentences get a new segmentation in every epoch (subword regularization). It
     is longer than the stored one, so that a batch may exceed its token budget by a little. `links` refer to the stored
-    segmentation, and so they exclude `resegment`.
+    segmentation, and so they exclude `resegment`. With `stems`, some pairs get new stems in every epoch.
     """
 
     store: Store
     batches: BatchPlan | ChunkPlan
     resegment: tuple[Resegment | None, Resegment | None] = (None, None)
     links: LinkStore | None = None
+    stems: NewStems | None = None
 
     def at(self, position: BatchPosition) -> Batch:
         """The batch at a position."""
@@ -52,6 +54,8 @@ class Loader:
     def _pair(self, pair: int, epoch: int) -> tuple[Ids, ...]:
         sides = self.store[pair]
         seed = self.batches.settings.seed
+        if self.stems is not None:
+            sides = self.stems(sides, seed, epoch, pair)
         return tuple(
             ids if cut is None else np.array(cut(ids.tolist(), seed, epoch, pair, side))
             for side, (ids, cut) in enumerate(zip(sides, self.resegment, strict=True))

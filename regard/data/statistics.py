@@ -14,6 +14,7 @@ from random import Random
 from regard.base.errors import RegardError
 from regard.data.corpus import Corpus, Counts
 from regard.data.subwords.tokenizer import UNSPACED
+from regard.data.subwords.whole_tags import tagged_share
 
 _SAMPLE = 20_000
 _EAST = "\u3000"
@@ -63,6 +64,9 @@ class TextStatistics:
     """the share of the characters of both sides, white space aside, that occur on both"""
     copied: float = 0.0
     """the mean share of a target's three letters in a row that its own source has, too"""
+    tagged: float = 0.0
+    """the share of sources with a part that comes again and again, but whose letters are not in the targets, such as a
+    grammatical tag"""
     stretch_characters: float = 1.0
     """the most characters of a target, from the tenth on, for each of its source"""
     stretch_words: float = 1.0
@@ -90,7 +94,7 @@ def statistics_of(corpus: Corpus, most: int = _SAMPLE) -> TextStatistics:
     if len(found) == 1:
         return TextStatistics(counts.kept, found)
     ratios = (_stretch(rows, len), _stretch(rows, words_in))
-    return TextStatistics(counts.kept, found, _shared(counted), _copied(rows), *ratios)
+    return TextStatistics(counts.kept, found, _shared(counted), _copied(rows), tagged_share(rows), *ratios)
 
 
 def drawn(rows: Iterator[tuple[str, ...]], most: int) -> list[tuple[str, ...]]:

@@ -42,7 +42,7 @@ class ByteNet(Design):
 
     | preset | layers  | width | kernel | largest dilation | dropout | from                       |
     |--------|---------|-------|--------|------------------|---------|----------------------------|
-    | tiny   | 5 + 5   | 256   | 3      | 16               | 0.2     | a size for Multi30k        |
+    | tiny   | 5 + 5   | 256   | 3      | 16               | 0.1     | a size for Multi30k        |
     | base   | 30 + 30 | 1600  | 3      | 16               | 0.0     | Kalchbrenner et al., 2016  |
     """
 
@@ -66,7 +66,7 @@ class ByteNet(Design):
     """applies to embeddings and to each block"""
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {
-        "tiny": {"width": 256, "encoder_layers": 5, "decoder_layers": 5, "dropout": 0.2},
+        "tiny": {"width": 256, "encoder_layers": 5, "decoder_layers": 5, "dropout": 0.1},
         "base": {},
     }
 

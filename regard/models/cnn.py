@@ -7,7 +7,8 @@
 Group norm: Wu and He, 2018, https://arxiv.org/abs/1803.08494; non-local blocks: Wang et al., 2018,
 https://arxiv.org/abs/1711.07971; channels that hold the coordinates: Liu et al., CoordConv, 2018,
 https://arxiv.org/abs/1807.03247; a question that attends to a picture: Yang et al., 2016,
-https://arxiv.org/abs/1511.02274.
+https://arxiv.org/abs/1511.02274; a question that scales and shifts channels: Perez et al., FiLM, 2018,
+https://arxiv.org/abs/1709.07871.
 """
 
 from collections.abc import Mapping
@@ -26,9 +27,10 @@ from regard.models.model import Design, weights_in
 from regard.models.pictured import PICTURE_SIZES, GridSight, PictureModel, check_picture, class_layer, whole_grid
 
 _RELATIONS: dict[str, Any] = {
-    "stage_widths": (24, 24, 48, 48), "stage_strides": (2, 2, 2, 1), "coordinates": "added", "hidden": 64,
+    "stage_widths": (24, 24, 32, 32, 32), "stage_strides": (2, 2, 2, 1, 1), "coordinates": "added", "asked_at": 4,
+    "pooling": "max", "hidden": 64,
 }  # fmt: skip
-"""ten rows and columns of pixels are left, so that two objects hardly ever share one"""
+"""of 40 × 40 pixels, five rows and columns are left when the question is asked: about an object in each"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,8 +41,8 @@ class Cnn(Design):
     |-----------|----------------------|----------------------------------------------------------------------|
     | digits    | 32, 64, 96           | pictures of 8 × 8                                                    |
     | mini      | 32, 64, 64, 128, 128 | pictures of 28 × 28 or 32 × 32                                       |
-    | relations | 24, 24, 48, 48       | questions about pictures of 75 × 75 (Santoro et al., 2017)           |
-    | non_local | 24, 24, 48, 48       | the same with three non-local blocks                                 |
+    | relations | 24, 24, 32, 32, 32   | questions about pictures of 40 × 40 (Santoro et al., 2017)           |
+    | non_local | 24, 24, 32, 32, 32   | the same with two non-local blocks                                   |
     """
 
     stage_widths: tuple[int, ...] = (32, 64)
@@ -56,6 +58,9 @@ class Cnn(Design):
     pooling: Literal["mean", "max", "flat", "asked"] = "mean"
     """how the last map becomes one vector: the mean or maximum over pixels, all pixels one after the other, or asked:
     the question about the picture attends to its pixels"""
+    asked_at: int | None = None
+    """the first layer, counted from 1, whose channels the question scales and shifts (FiLM); the layers before it see
+    the picture alone, once for all its questions. none: the question joins the pooled features only"""
     hidden: int = 128
     """the width of the question's attention, and of the two hidden layers that join a picture and a question"""
     dropout: float = 0.0
@@ -66,7 +71,7 @@ class Cnn(Design):
         "digits": {"stage_widths": (32, 64, 96), "stage_strides": (1, 2, 2), "dropout": 0.1},
         "mini": {"stage_widths": (32, 64, 64, 128, 128), "stage_strides": (1, 2, 1, 2, 1), "dropout": 0.1},
         "relations": _RELATIONS,
-        "non_local": {**_RELATIONS, "non_local": (3, 4, 4)},
+        "non_local": {**_RELATIONS, "non_local": (4, 5)},
     }  # fmt: skip
 
     def __post_init__(self) -> None:
@@ -83,6 +88,14 @@ class Cnn(Design):
         if any(not 1 <= at <= len(self.stage_widths) for at in self.non_local):
             raise ConfigError(
                 f"cnn: non_local must name layers from 1 to {len(self.stage_widths)}, not {self.non_local}"
+            )
+        if self.asked_at is not None and self.asked_at > len(self.stage_widths):
+            raise ConfigError(
+                f"cnn: asked_at must name a layer from 1 to {len(self.stage_widths)}, not {self.asked_at}"
+            )
+        if not sizes.get("question") and (self.asked_at or self.pooling == "asked"):
+            raise ConfigError(
+                "cnn: pooling = 'asked' and asked_at are for questions about pictures, but the data asks none"
             )
         channels, height, width, classes = self.sizes_from(sizes)
         return CnnModel(self, channels, height, width, classes, sizes.get("question", 0))
@@ -104,18 +117,15 @@ class CnnModel(PictureModel):
         layers, grids, before = [], [], channels
         for at, (after, stride) in enumerate(zip(design.stage_widths, design.stage_strides, strict=True), start=1):
             blocks = [NonLocal(kind=design.kind) for named in design.non_local if named == at]
+            read = question if design.asked_at is not None and design.asked_at <= at else 0
             extra = 2 if design.coordinates == "added" else 0
-            layers.append(CnnLayer(before, after, stride, blocks, extra))
+            layers.append(CnnLayer(before, after, stride, blocks, extra, read))
             height, width = -(-height // stride), -(-width // stride)
             grids.append((height, width))
             before = after + extra
         self.layers, self.grids = nn.ModuleList(layers), grids
         self.dropout = Dropout(design.dropout)
         features = {"flat": before * height * width, "asked": design.hidden}.get(design.pooling, before)
-        if design.pooling == "asked" and not question:
-            raise ConfigError(
-                "cnn.pooling: 'asked' lets questions attend to a picture, but the data asks none; use mean"
-            )
         asked = SingleHead(score="scaled_dot", width=design.hidden)
         self.reader = asked.build(question, before) if design.pooling == "asked" else None
         if question:
@@ -131,13 +141,21 @@ class CnnModel(PictureModel):
         self.asks = bool(question)
 
     def encode(
-        self, pictures: Float[Tensor, "batch channels height width"]
-    ) -> tuple[Float[Tensor, "batch pixels features"], Bool[Tensor, "batch pixels"]]:
-        """The features of each pixel of the last map, row by row."""
+        self,
+        pictures: Float[Tensor, "batch channels height width"],
+        questions: Float[Tensor, "asked question"] | None = None,
+        which: Int64[Tensor, "asked"] | None = None,
+    ) -> tuple[Float[Tensor, "maps pixels features"], Bool[Tensor, "maps pixels"]]:
+        """The features of each pixel of the last map, row by row.
+
+        There is a map for each picture or, if layers read the questions, for each question.
+        """
         check_picture(pictures, *self.shape, "cnn")
         x = pictures
-        for layer in self.layers:
-            x = layer(x)
+        for at, layer in enumerate(self.layers, start=1):
+            if at == self.design.asked_at and which is not None:
+                x = x[which]
+            x = layer(x, questions)
         features = x.flatten(2).transpose(1, 2)
         return features, torch.ones(features.shape[:2], dtype=torch.bool, device=features.device)
 
@@ -149,7 +167,8 @@ class CnnModel(PictureModel):
     ) -> Float[Tensor, "answers classes"]:
         if self.asks != (questions is not None):
             raise ConfigError(f"cnn: was built {'with' if self.asks else 'without'} questions about pictures")
-        features, _ = self.encode(pictures)
+        features, _ = self.encode(pictures, questions, which)
+        which = None if self.design.asked_at else which
         pooled = self.dropout(self._pooled(features, questions, which))
         logits: Tensor = self.head(pooled if questions is None else torch.cat([pooled, questions], dim=1))
         return logits
@@ -175,10 +194,16 @@ class CnnModel(PictureModel):
 
 
 class CnnLayer(nn.Module):
-    """A convolution, group norm and ReLU; then coordinates and non-local blocks, where there are any."""
+    """A convolution, group norm and ReLU; then coordinates and non-local blocks, where there are any.
 
-    def __init__(self, before: int, after: int, stride: int, blocks: list[NonLocal], extra: int) -> None:
+    A layer that reads questions scales and shifts the normalized channels: x ← (1 + γ(q)) · x + β(q).
+    """
+
+    def __init__(
+        self, before: int, after: int, stride: int, blocks: list[NonLocal], extra: int, question: int = 0
+    ) -> None:
         super().__init__()
+        self.asked = nn.Linear(question, 2 * after) if question else None
         self.convolution = nn.Conv2d(before, after, 3, stride=stride, padding=1)
         nn.init.kaiming_normal_(self.convolution.weight, nonlinearity="relu")
         if self.convolution.bias is not None:
@@ -187,9 +212,17 @@ class CnnLayer(nn.Module):
         self.extra = extra
         self.blocks = nn.ModuleList(block.build(after + extra) for block in blocks)
 
-    def forward(self, x: Float[Tensor, "batch channels height width"]) -> Float[Tensor, "batch after rows columns"]:
-        """The next map."""
-        x = self.norm(self.convolution(x)).relu()
+    def forward(
+        self,
+        x: Float[Tensor, "batch channels height width"],
+        questions: Float[Tensor, "asked question"] | None = None,
+    ) -> Float[Tensor, "batch after rows columns"]:
+        """The next map; a layer that reads questions has one for each of them."""
+        x = self.norm(self.convolution(x))
+        if self.asked is not None and questions is not None:
+            scale, shift = self.asked(questions)[:, :, None, None].chunk(2, dim=1)
+            x = (1 + scale) * x + shift
+        x = x.relu()
         if self.extra:
             x = torch.cat([x, _coordinates(x)], dim=1)
         for block in self.blocks:

@@ -47,7 +47,7 @@ class ConvS2s(Design):
 
     | preset | layers  | width | embedding | kernel | dropout | from                                |
     |--------|---------|-------|-----------|--------|---------|-------------------------------------|
-    | tiny   | 4 + 4   | 256   | 256       | 3      | 0.25    | a size for Multi30k                 |
+    | tiny   | 4 + 4   | 192   | 128       | 3      | 0.2     | a size for Multi30k                 |
     | base   | 20 + 20 | 512   | 512       | 3      | 0.2     | Gehring et al., English → Romanian  |
     """
 
@@ -69,7 +69,7 @@ class ConvS2s(Design):
     """applies to embeddings, to the inputs of convolutions and before the output"""
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {
-        "tiny": {"width": 256, "encoder_layers": 4, "decoder_layers": 4, "dropout": 0.25},
+        "tiny": {"width": 192, "embedding": 128, "encoder_layers": 4, "decoder_layers": 4},
         "base": {},
     }
 

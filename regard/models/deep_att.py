@@ -36,7 +36,7 @@ class DeepAtt(Design):
 
     | preset | layers | width | dropout | from                 |
     |--------|--------|-------|---------|----------------------|
-    | tiny   | 4 + 3  | 256   | 0.3     | a size for Multi30k  |
+    | tiny   | 3 + 2  | 128   | 0.2     | a size for Multi30k  |
     | base   | 9 + 7  | 512   | 0.1     | Zhou et al., 2016    |
     """
 
@@ -58,7 +58,7 @@ class DeepAtt(Design):
     """applies to embeddings, to the inputs of recurrent layers and before the output"""
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {
-        "tiny": {"width": 256, "encoder_layers": 4, "decoder_layers": 3, "dropout": 0.3},
+        "tiny": {"width": 128, "encoder_layers": 3, "decoder_layers": 2, "dropout": 0.2},
         "base": {},
     }
 

@@ -42,7 +42,7 @@ class Gnmt(Design):
 
     | preset | layers | width | experts          | dropout | from                    |
     |--------|--------|-------|------------------|---------|-------------------------|
-    | tiny   | 3 + 3  | 256   |                  | 0.3     | a size for Multi30k     |
+    | tiny   | 3 + 3  | 160   |                  | 0.2     | a size for Multi30k     |
     | base   | 8 + 8  | 1024  |                  | 0.2     | Wu et al., 2016         |
     | moe    | 3 + 2  | 512   | 2048, 4 chosen   | 0.1     | Shazeer et al., 2017    |
     | moe_tiny | 3 + 2 | 256  | 8, 2 chosen      | 0.3     | a size for Multi30k     |
@@ -71,7 +71,7 @@ class Gnmt(Design):
     """applies to embeddings, to the inputs of layers and before the output"""
 
     presets: ClassVar[dict[str, dict[str, Any]]] = {
-        "tiny": {"width": 256, "encoder_layers": 3, "decoder_layers": 3, "dropout": 0.3},
+        "tiny": {"width": 160, "encoder_layers": 3, "decoder_layers": 3, "dropout": 0.2},
         "base": {},
         "moe": {
             "width": 512, "encoder_layers": 3, "decoder_layers": 2, "feedforward": 2048, "dropout": 0.1,

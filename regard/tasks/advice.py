@@ -21,7 +21,7 @@ task = "{task}"
 kind = "{subwords}"            # bpe, unigram, word or character
 size = {size}
 sharing = "{sharing}"          # one vocabulary for both languages, or separate ones
-
+{tags}
 {batches}
 
 [model]
@@ -55,6 +55,11 @@ _DECODING = """
 name = "beam"
 size = 5
 """
+_TAGS = 'tags = "whole"                 # grammatical tags are one token each\n'
+_STEMS = """
+[hallucination]
+rate = 0.5                     # the share of pairs whose stems become random ones, so that any stem is copied
+"""
 _RATIO = "max_ratio = {ratio}                # an output may have so many tokens for each of its source, and 20 more\n"
 _PATIENCE = "patience = 10.0                # of beam search: short wrong outputs end first and must not end it\n"
 
@@ -75,7 +80,8 @@ def advise_text(files: Sequence[Path], wishes: Wishes, sides: int) -> Advice | N
         reasons="\n".join(f"# {reason}" for reason in reasons),
         name=json.dumps(found.name, ensure_ascii=False),
         data=found.table(),
-        batches=_BATCHES.format(tokens=advice.tokens) if sides == 2 else "",
+        tags=_TAGS * advice.tagged,
+        batches=_BATCHES.format(tokens=advice.tokens) + _STEMS * advice.tagged if sides == 2 else "",
         metric=advice.metric if found.sets.dev else "loss",
         decoding=_decoding(advice) if sides == 2 else "",
         sizes="".join(f"{key} = {json.dumps(value)}\n" for key, value in advice.sizes.items()),

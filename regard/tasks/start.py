@@ -32,6 +32,7 @@ _READING = {
     "data.weight",
     "data.vectors",
     "batches.shuffle",
+    "subwords.tags",
 }
 """settings that older runs spell otherwise or lack; what they change in the text is found by its hash"""
 _LIMITS = {"training.steps", "training.epochs", "training.patience", "training.keep"}

@@ -27,6 +27,10 @@ _LITTLE = 100_000
 """tokens of a text below which a narrow recurrent network is ahead of a Transformer in the same time"""
 _COPIED = 0.3
 """the share of a target that stands in its source, from which on a model that copies is ahead"""
+_TAGGED = 0.5
+"""the share of sources with grammatical tags, from which on a table holds inflected forms"""
+_INFLECTING: dict[str, Any] = {"encoder_layers": 3, "dropout": 0.2}
+"""a small Transformer for inflected forms; see docs/copying.md"""
 _OWN_SCRIPTS = 0.3
 """the share of common characters below which two languages gain nothing from one vocabulary"""
 
@@ -53,6 +57,8 @@ class TextAdvice:
     """the validation metric, where there is something to validate on"""
     reasons: tuple[str, ...]
     metric_reason: str
+    tagged: bool = False
+    """whether sources have grammatical tags, which are whole tokens, and stems, which are hallucinated"""
     max_ratio: float | None = None
     """the most target tokens for each source token, where the usual limit would cut outputs short"""
 
@@ -66,20 +72,24 @@ def advise(text: TextStatistics, model: str | None = None, preset: str | None = 
         "sentences": text.target.words * _PIECES, "commands": text.target.words, "spelling": text.target.characters
     }[kind]  # fmt: skip
     little = epoch < _LITTLE
-    named = model or ("seq2seq" if little or kind != "sentences" else "transformer")
+    copies = kind == "spelling" and text.copied >= _COPIED
+    tagged = copies and text.tagged >= _TAGGED
+    named = model or ("seq2seq" if not tagged and (little or kind != "sentences") else "transformer")
     sized = preset or _preset(named, little or kind != "sentences", text.lines)
     subwords, size = _subwords(kind, text)
-    copies = kind == "spelling" and text.copied >= _COPIED
     joint = copies or (kind == "sentences" and named == "transformer" and text.shared >= _OWN_SCRIPTS)
     optimizer, rate = ("muon", 8e-3) if (named, sized) in _MUON else ("adam", 1e-3)
-    tokens = 1024 if little else 2048 if text.lines < _TINY else 4096
-    steps = _between(300 if kind == "sentences" else 1_500, round(_epochs(epoch) * epoch / tokens), 100_000)
+    tokens = 512 if tagged else 1024 if little else 2048 if text.lines < _TINY else 4096
+    often = _epochs(epoch) * (2 if tagged else 1)  # every second pair is a new one
+    steps = _between(300 if kind == "sentences" else 1_500, round(often * epoch / tokens), 100_000)
     metric, why = _metric(kind, text.lines)
     pieces = _pieces(subwords, size) + _each(kind, joint, text)
     return TextAdvice(
         model=named,
         preset=sized,
-        sizes=_sizes(named, sized, text.lines, epoch, joint) | ({"copy": {}} if copies else {}),
+        sizes=_sizes(named, sized, text.lines, epoch, joint)
+        | (_INFLECTING if tagged and named == "transformer" else {})
+        | ({"copy": {}} if copies else {}),
         subwords=subwords,
         size=size,
         sharing="joint" if joint else "separate",
@@ -87,13 +97,15 @@ def advise(text: TextStatistics, model: str | None = None, preset: str | None = 
         steps=steps,
         warmup=_between(50, steps // 12, 4_000),
         optimizer=optimizer,
-        rate=round(rate * min(1.0, math.sqrt(tokens / 2048)), 4),
-        validate_every=_between(50, steps // 25, 2_000),
+        rate=0.006 if tagged and optimizer == "muon" else round(rate * min(1.0, math.sqrt(tokens / 2048)), 4),
+        validate_every=_between(50, steps // (12 if tagged else 25), 2_000),
         metric=metric,
+        tagged=tagged,
         reasons=(
             reason,
             f"{text.lines:,} pairs: {_model(named, text.lines, model)}, {pieces}",
             *([f"{text.copied:.0%} of a target stands in its source: letters can be copied"] if copies else []),
+            *(["tags in the source: each is one token, and half of the stems are hallucinated"] if tagged else []),
             f"{steps:,} steps of {tokens:,} tokens: the text about {round(steps / max(1.0, epoch / tokens)):,} times",
             *_warning(kind, text.lines),
         ),

@@ -23,6 +23,7 @@ from regard.data.captioned import looks_captioned
 from regard.data.checkup import Checkup, check_corpus
 from regard.data.chunk_plan import plan_of
 from regard.data.corpus import Corpus, SentencePair
+from regard.data.hallucination import Hallucination
 from regard.data.languages import language_of
 from regard.data.link_store import LinkStore, build_links
 from regard.data.loader import Loader, dev_batches
@@ -79,6 +80,7 @@ _LEAST_SOURCE = 128
 _RANKED = 10_000
 _AT_ONCE = 256
 _LOOKED_AT = 1_000
+_CUT = ("dropout", "alpha")
 _OFTEN, _HARDLY_EVER = 0.3, 0.05
 """shares of training lines: with several sentences, and with sentence-final punctuation"""
 
@@ -127,6 +129,8 @@ class Translate(Task):
     """the tokenizer"""
     batches: BatchSettings = field(default_factory=BatchSettings)
     """the batch size"""
+    hallucination: Hallucination | None = None
+    """random stems for some training pairs, where letters become letters and stems are copied, as in inflection"""
     decoding: Annotated[Any, STRATEGIES] = None
     """the decoding strategy of the model, which commands may override; none: beam search"""
     cross_entropy: CrossEntropy = field(
@@ -158,10 +162,12 @@ class Translate(Task):
         store = build_store(folder / "store", corpus, subwords, say, self._unknown(subwords))
         dev, pairs = self._dev(folder, data, subwords, say)
         links = self._links(folder, data, corpus, subwords, say)
+        fixed = {"training.guide": self.guide, **{f"subwords.{name}": getattr(self.subwords, name) for name in _CUT}}
+        stems = self.hallucination and self.hallucination.learned_from(store, subwords, fixed)
         batches = plan_of(store, self.batches, weighted_parts(store, self.data))
         return PreparedPairs(
             sizes={"source": len(subwords.source), "target": len(subwords.target)},
-            train=Loader(store, batches, self._resegment(subwords), links),
+            train=Loader(store, batches, self._resegment(subwords), links, stems),
             dev=dev,
             tokenizers={"source": subwords.source.to_json(), "target": subwords.target.to_json()},
             summary=f"{len(store):,} training lines",
@@ -301,9 +307,7 @@ class Translate(Task):
                 'set subwords.sharing = "joint"'
             )
         if self.subwords.dropout is not None or self.subwords.alpha is not None:
-            raise ConfigError(
-                "model.copy: words are copied as they are cut on both sides; leave out subwords.dropout and alpha"
-            )
+            raise ConfigError("model.copy: both sides must be cut in one way; leave out subwords.dropout and alpha")
         return "own"
 
     def _links(self, folder: Path, data: Path, corpus: Corpus, subwords: SubwordPair, say: Say) -> LinkStore | None:
@@ -312,10 +316,7 @@ class Translate(Task):
         if guide is None:
             return None
         if self.subwords.dropout is not None or self.subwords.alpha is not None:
-            raise ConfigError(
-                "training.guide: links name tokens, so words must be cut in one way; "
-                "leave out subwords.dropout and alpha"
-            )
+            raise ConfigError("training.guide: links name tokens as they are cut; leave out subwords.dropout and alpha")
         say("links")
         made = str(guide.links) == EFLOMAL
         file = eflomal_links(corpus, folder / "eflomal.links") if made else data / guide.links

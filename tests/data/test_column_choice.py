@@ -93,6 +93,12 @@ def test_tags_beside_words_are_asked_about() -> None:
     assert choose_columns(FILE, rows, Hints(columns=(1, 2))).columns == (1, 2)
 
 
+def test_lemma_and_tags_are_the_source_of_a_form() -> None:
+    rows = [[f"{word}{at}", f"{word}{at}ed", "V;PST"] for at in range(9) for word in ("walk", "talk")]
+    assert choose_columns(FILE, rows, Hints()).columns == ("1+3", 2)
+    assert choose_columns(FILE, [[lemma, tags, form] for lemma, form, tags in rows], Hints()).columns == ("1+2", 3)
+
+
 def test_columns_that_are_read_together() -> None:
     rows = [["word", "tags", "form"], *([f"w{at}", "x", f"f{at}"] for at in range(9))]
     assert choose_columns(FILE, rows, Hints(columns=("word+tags", "form"))).columns == ("word+tags", "form")

@@ -69,6 +69,25 @@ def test_a_question_may_attend_to_the_pixels() -> None:
         Cnn(pooling="asked").build(SIZES)
 
 
+def test_a_question_may_scale_and_shift_channels() -> None:
+    design = Cnn(stage_widths=(4, 6, 8), stage_strides=(2, 1, 1), asked_at=2, non_local=(3,), hidden=8)
+    model = design.build(SIZES | {"question": 5}).eval()
+    assert [layer.asked is not None for layer in model.layers] == [False, True, True]
+    pictures, questions, which = torch.randn(2, 3, 9, 8), torch.eye(5)[:3], torch.tensor([1, 0, 1])
+    answers = model(pictures, questions, which)
+    alone = [model(pictures[at : at + 1], questions[row : row + 1]) for row, at in enumerate(which.tolist())]
+    torch.testing.assert_close(answers, torch.cat(alone))
+    layer = model.layers[1]
+    x = torch.randn(1, 4, 5, 4)
+    scale, shift = layer.asked(questions[:1]).chunk(2, dim=1)
+    expected = ((1 + scale[..., None, None]) * layer.norm(layer.convolution(x)) + shift[..., None, None]).relu()
+    torch.testing.assert_close(layer(x, questions[:1]), expected)
+    with pytest.raises(ConfigError, match="asked_at must name a layer from 1 to 2"):
+        Cnn(asked_at=3).build(SIZES | {"question": 5})
+    with pytest.raises(ConfigError, match="but the data asks none"):
+        Cnn(asked_at=1).build(SIZES)
+
+
 def test_what_does_not_fit_is_one_sentence() -> None:
     with pytest.raises(ConfigError, match="stage_strides must be as many as stage_widths"):
         Cnn(stage_strides=(1,))

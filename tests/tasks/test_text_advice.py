@@ -145,5 +145,15 @@ def test_letters_are_copied_where_much_of_a_target_stands_in_its_source() -> Non
     copied = advise(replace(INFLECTION, copied=0.6))
     assert (copied.sizes["copy"], copied.sharing) == ({}, "joint")
     assert any("60% of a target stands in its source" in reason for reason in copied.reasons)
+    assert not copied.tagged
     for text in (INFLECTION, replace(SENTENCES, copied=0.6)):
         assert "copy" not in advise(text).sizes
+
+
+def test_inflected_forms_get_whole_tags_and_new_stems() -> None:
+    forms = advise(replace(INFLECTION, lines=1_000, copied=0.6, tagged=1.0))
+    assert (forms.model, forms.tagged, forms.tokens, forms.sizes["encoder_layers"]) == ("transformer", True, 512, 3)
+    assert any("stems are hallucinated" in reason for reason in forms.reasons)
+    asked = advise(replace(INFLECTION, copied=0.6, tagged=1.0), "seq2seq")
+    assert (asked.tagged, "encoder_layers" in asked.sizes) == (True, False)
+    assert not advise(replace(SENTENCES, copied=0.6, tagged=1.0)).tagged

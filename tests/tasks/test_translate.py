@@ -212,7 +212,7 @@ def test_links_by_eflomal(home: Path, tmp_path: Path, monkeypatch: pytest.Monkey
 
 def test_links_that_cannot_guide_are_refused(home: Path, tmp_path: Path) -> None:
     write_links(home)
-    with pytest.raises(ConfigError, match=r"training\.guide: links name tokens, so words must be cut in one way"):
+    with pytest.raises(ConfigError, match=r"training\.guide: links name tokens as they are cut"):
         prepare(guided(home, subwords__dropout=0.1), tmp_path / "a", home)
 
 
@@ -243,3 +243,25 @@ def test_what_cannot_be_copied_is_refused(home: Path, tmp_path: Path) -> None:
         prepare(settings(home, subwords__sharing="separate", model__copy="{}", model__tie="none"), tmp_path / "a", home)
     with pytest.raises(ConfigError, match=r"model.copy: .* leave out subwords.dropout and alpha"):
         prepare(settings(home, subwords__dropout=0.1, model__copy="{}"), tmp_path / "b", home)
+
+
+def test_stems_are_hallucinated_in_training_alone(home: Path, tmp_path: Path) -> None:
+    (home / "forms.en").write_text("walk X\ntalk X\nbark X\n", encoding="utf-8")
+    (home / "forms.de").write_text("walked\ntalked\nbarked\n", encoding="utf-8")
+    files = '["forms.en", "forms.de"]'
+    given = {"data__train": files, "data__dev": files, "subwords__kind": "character", "subwords__sharing": "joint"}
+    made = prepare(settings(home, **given, hallucination="{rate = 1.0, kept = 1}"), tmp_path / "run", home).prepared
+    pair = made.pair
+    learned = {
+        (pair.source.decode(source), pair.target.decode(target))
+        for epoch in range(9)
+        for source, target in (made.train._pair(number, epoch) for number in range(3))
+    }
+    assert {(source, target) for source, target in learned if target != source.removesuffix(" X") + "ed"} == set()
+    assert len(learned) > 3
+    assert [one.source for one in made.dev_pairs] == ["walk X", "talk X", "bark X"]
+    refused = {"joint": {"subwords__sharing": "separate"}, "subwords.dropout": {"subwords__dropout": 0.1}}
+    for named, wrong in refused.items():
+        other = {**given, "subwords__kind": "bpe", "subwords__size": 40, "model__tie": "none", **wrong}
+        with pytest.raises(ConfigError, match=f"hallucination: .*{named}"):
+            prepare(settings(home, **other, hallucination="{}"), tmp_path / named, home)

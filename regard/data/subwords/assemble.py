@@ -43,6 +43,12 @@ def default_splitter(model: Any) -> Any:
     return pre_tokenizers.Sequence([marked, marks, guard()])
 
 
+def tag_splitter() -> Any:
+    """As `default_splitter`, but a punctuation mark stays with what follows it: `V;PST` is `▁V` and `;PST`."""
+    marked = pre_tokenizers.Metaspace(replacement=MARK, prepend_scheme="always", split=True)
+    return pre_tokenizers.Sequence([marked, pre_tokenizers.Split(Regex(_MARKS), "merged_with_next"), guard()])
+
+
 def default_decoder(prefixed: bool = True) -> Any:
     """Pieces to text: bytes to characters, marks to spaces."""
     marks = decoders.Metaspace(replacement=MARK, prepend_scheme="always" if prefixed else "never")
@@ -53,7 +59,8 @@ def blank(model: Any) -> Tokenizer:
     """A tokenizer with our pipeline around a model."""
     tokenizer = Tokenizer(model)
     tokenizer.normalizer = default_normalizer()
-    tokenizer.pre_tokenizer = default_splitter(model)
+    tagged = isinstance(model, models.BPE) and model.ignore_merges
+    tokenizer.pre_tokenizer = tag_splitter() if tagged else default_splitter(model)
     tokenizer.decoder = default_decoder()
     return tokenizer
 
@@ -71,6 +78,12 @@ def bpe(
     return models.BPE(
         vocabulary, list(merges), unk_token=SPECIALS[UNK], byte_fallback=byte_fallback, fuse_unk=fuse_unknown
     )
+
+
+def tagged_characters(alphabet: Sequence[str], tags: Sequence[str], *, byte_fallback: bool) -> Any:
+    """A model of characters in which whole tags are pieces too."""
+    vocabulary = number([*(BYTES if byte_fallback else ()), *alphabet, *tags])
+    return models.BPE(vocabulary, [], unk_token=SPECIALS[UNK], byte_fallback=byte_fallback, ignore_merges=True)
 
 
 def unigram(scores: Mapping[str, float], *, byte_fallback: bool) -> Any:

@@ -12,7 +12,7 @@ The same lines and settings give the same vocabulary.
 
 import unicodedata
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Literal, get_args
@@ -23,9 +23,11 @@ from regard.base.errors import ConfigError, RegardError, check_at_least, check_a
 from regard.data.corpus import Corpus, Texts
 from regard.data.subwords import assemble
 from regard.data.subwords.tokenizer import MARK, SPECIALS, UNK, SubwordPair, Subwords
+from regard.data.subwords.whole_tags import tags_of
 
 SubwordKind = Literal["bpe", "unigram", "word", "character"]
 Sharing = Literal["joint", "separate"]
+Tags = Literal["spelled", "whole"]
 _HANDED_OVER = 1_000
 _LOOKED_AT = 1_000
 
@@ -56,10 +58,14 @@ class SubwordSettings:
     """how often a pair of pieces, or a word, must occur to become a piece"""
     lines: int = 1_000_000
     """how many lines of the text are read to learn from"""
+    tags: Tags = "spelled"
+    """whole: in a vocabulary of characters, parts of the source whose letters the targets mostly do not have, such as
+    the grammatical tags beside a lemma, are one token each"""
 
     def __post_init__(self) -> None:
         check_one_of("subwords", get_args(SubwordKind), kind=self.kind)
         check_one_of("subwords", get_args(Sharing), sharing=self.sharing)
+        check_one_of("subwords", get_args(Tags), tags=self.tags)
         check_at_least("subwords", 1, min_count=self.min_count, lines=self.lines, characters=self.characters or 1)
         check_at_least("subwords", self.reserved + 2, size=self.size)
         check_at_most("subwords", _MOST_PIECES, size=self.size, characters=self.characters or 1)
@@ -82,15 +88,23 @@ class SubwordSettings:
 
 def train_pair(corpus: Corpus, settings: SubwordSettings) -> SubwordPair:
     """Train the tokenizers of both sides of a corpus: one joint vocabulary, or separate ones."""
+    if settings.tags == "whole" and settings.kind != "character":
+        raise ConfigError(f"subwords.tags: 'whole' is for kind = 'character', but kind is '{settings.kind}'")
+    tags = tags_of(islice(corpus.rows(), settings.lines), settings.min_count) if settings.tags == "whole" else []
     if settings.sharing == "joint":
-        both = learn_subwords(Texts(corpus, (0, 1), settings.lines), settings)
+        both = learn_subwords(Texts(corpus, (0, 1), settings.lines), settings, tags)
         return SubwordPair(both, both)
-    source, target = (learn_subwords(Texts(corpus, (side,), settings.lines), settings) for side in (0, 1))
+    source, target = (
+        learn_subwords(Texts(corpus, (side,), settings.lines), settings, own) for side, own in ((0, tags), (1, []))
+    )
     return SubwordPair(source, target)
 
 
-def learn_subwords(lines: Iterable[str], settings: SubwordSettings) -> Subwords:
-    """Train a tokenizer on lines of text, which are read twice: for the characters, then for the pieces."""
+def learn_subwords(lines: Iterable[str], settings: SubwordSettings, tags: Sequence[str] = ()) -> Subwords:
+    """Train a tokenizer on lines of text, which are read twice: for the characters, then for the pieces.
+
+    With `kind` "character", `tags` are pieces too, as far as there is room for them.
+    """
     if iter(lines) is lines:
         lines = list(lines)
     counted: Counter[str] = Counter()
@@ -103,9 +117,12 @@ def learn_subwords(lines: Iterable[str], settings: SubwordSettings) -> Subwords:
     kept = ranked[: settings.alphabet] if settings.kind != "word" else ranked
     dropped = dict.fromkeys(map(ord, ranked[len(kept) :]), " ")
     cleaned = (unicodedata.normalize("NFC", line).translate(dropped) for line in lines) if dropped else iter(lines)
-    subwords = Subwords(
-        assemble.declare_specials(assemble.blank(_TRAINERS[settings.kind](cleaned, sorted(kept), settings)))
-    )
+    if tags:
+        room = settings.size - settings.reserved - 1 - len(kept)
+        model = assemble.tagged_characters([MARK, *sorted(kept)], tags[:room], byte_fallback=settings.byte_fallback)
+    else:
+        model = _TRAINERS[settings.kind](cleaned, sorted(kept), settings)
+    subwords = Subwords(assemble.declare_specials(assemble.blank(model)))
     _refuse_tiny(subwords, list(islice(lines, _LOOKED_AT)), settings)
     return subwords
 
