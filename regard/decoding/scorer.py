@@ -61,6 +61,11 @@ class Scorer:
         self._log_sum_exp = LogSumExp()
 
     @property
+    def alone(self) -> "Writer | Packed | None":
+        """What steps the one model; None for an ensemble, or with shortlisted words."""
+        return self._steppers[0] if len(self._steppers) == 1 and self._words is None else None
+
+    @property
     def reads(self) -> bool:
         """Whether the models read a source."""
         return isinstance(self.models[0], Transducer)
