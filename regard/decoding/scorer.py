@@ -19,6 +19,7 @@ from regard.base.errors import CombinationError, UsageError
 from regard.decoding.packed.decoder import Packed, packed
 from regard.decoding.topk import LogSumExp
 from regard.decoding.words import Words
+from regard.layers.inference.exact import every_module
 from regard.layers.pointer_generator import PointerGenerator
 from regard.models.writer import State, Transducer, Writer
 
@@ -115,7 +116,7 @@ def copies(model: nn.Module) -> bool:
 
 def most_positions(models: Sequence[nn.Module]) -> int | None:
     """How many tokens the models can read in a row, as their learned positions allow; None: any number."""
-    parts = (part for model in models for part in model.modules() if isinstance(part, Position))
+    parts = (part for model in models for part in every_module(model) if isinstance(part, Position))
     return min((part.limit for part in parts if part.limit is not None), default=None)
 
 

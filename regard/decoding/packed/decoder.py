@@ -5,9 +5,11 @@ a `Compiled` (`packed.compiled`) where its parts are compiled too. Their `start`
 rounding. `PACK = False` goes back to the plain path.
 """
 
-from regard.decoding.packed.acceptance import packable
-from regard.decoding.packed.compiled import Compiled, compiled
+from typing import Any
+
+from regard.decoding.packed.compiled import Compiled
 from regard.decoding.packed.plain import Packed
+from regard.decoding.packed.recognized import recognized
 from regard.decoding.words import Words
 from regard.models.writer import Writer
 
@@ -21,7 +23,10 @@ def packed(model: Writer, words: Words | None = None) -> Writer | Packed:
 
     With `words`, a `Packed` computes the logits of these alone.
     """
-    if not PACK or not packable(model):
+    if not PACK:
         return model
-    stacks = compiled(model)
-    return Packed(model, words) if stacks is None else Compiled(model, stacks, words)
+    known = recognized(model)
+    if not known.packable:
+        return model
+    usual: Any = model
+    return Packed(usual, words) if known.stacks is None else Compiled(usual, known.stacks, words)

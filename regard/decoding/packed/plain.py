@@ -9,8 +9,9 @@ model's own up to rounding. The differences:
 - So the queries of a sentence meet its keys in one matrix product, in self-attention as in cross-attention.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Self
 
 import torch
@@ -65,11 +66,16 @@ class Packed:
 
     def __init__(self, model: TransformerModel | GptModel, words: Words | None = None) -> None:
         self.model, self._words = model, words
-        self._layers = [PackedLayer(block) for block in model.decoder.blocks]
-        self._norm = normalization(model.decoder.norm)
         self._embedding = model.target
         self._output = getattr(model.output, "in_chunks", model.output.forward)
-        self._shape = self._layers[0].key_heads, self._layers[0].width
+
+    @cached_property
+    def _layers(self) -> list[PackedLayer]:
+        return [PackedLayer(block) for block in self.model.decoder.blocks]
+
+    @cached_property
+    def _norm(self) -> Callable[[Tensor], Tensor]:
+        return normalization(self.model.decoder.norm)
 
     def start(
         self,
@@ -87,7 +93,7 @@ class Packed:
             bias = table.new_zeros(rows, 1, 1, longest).masked_fill_(padding[:, None, None], -torch.inf)
             encoded = self._encode(self.model, source, bias)
             read = tuple(layer.remember(encoded) for layer in self._layers)
-        shelf = Shelf.empty(table, len(self._layers), rows, *self._shape)
+        shelf = Shelf.empty(table, len(self._layers), rows, self._layers[0].key_heads, self._layers[0].width)
         seen = table.new_empty(rows, 1, 0)
         listed = None if self._words is None else ListedOutput.of(self.model.output, self._words)
         return PackedState(sentences=rows, past=shelf, seen=seen, source=read, padding=bias, listed=listed)
