@@ -11,6 +11,8 @@
 
 #include "products.h"
 
+enum { RELU, GELU, GELU_TANH };
+
 typedef struct {
     const float *gain, *shift;
     float epsilon;
@@ -121,15 +123,27 @@ static void embed(const Stack *stack, int64_t token, const float *place, float *
         store(x + at, load(from + at) * stack->scale + (place ? load(place + at) : (vector){0}));
 }
 
+/* max(x, 0), which leaves NaN; x Phi(x), Hendrycks and Gimpel, 2016, arXiv:1606.08415; and its approximation. */
+static void activate(const Stack *stack, int64_t size, float *x) {
+    if (stack->activation == RELU)
+        for (int64_t at = 0; at < size; at++) x[at] = x[at] < 0.0f ? 0.0f : x[at];
+    else if (stack->activation == GELU)
+        for (int64_t at = 0; at < size; at++) x[at] *= 0.5f + 0.5f * erff(x[at] * 0.70710678f);
+    else
+        for (int64_t at = 0; at < size; at++)
+            x[at] *= 0.5f + 0.5f * tanhf(0.79788456f * (x[at] + 0.044715f * x[at] * x[at] * x[at]));
+}
+
 static void feed(const Stack *stack, const Layer *layer, int64_t rows, float *x, Space *space) {
     const float *from = enter(stack, &layer->norm, rows, x, space);
-    product(rows, from, stack->width, &layer->inner, space->inner, stack->hidden, (Then)stack->activation);
-    product(rows, space->inner, stack->hidden, &layer->outer, x, stack->width, ADD);
+    product(rows, from, stack->width, &layer->inner, space->inner, stack->hidden, 0);
+    activate(stack, rows * stack->hidden, space->inner);
+    product(rows, space->inner, stack->hidden, &layer->outer, x, stack->width, 1);
     leave(stack, &layer->norm, rows, x);
 }
 
 static void merge(const Stack *stack, const Attention *attention, int64_t rows, float *x, Space *space) {
-    product(rows, space->read, stack->width, &attention->merge, x, stack->width, ADD);
+    product(rows, space->read, stack->width, &attention->merge, x, stack->width, 1);
     leave(stack, &attention->norm, rows, x);
 }
 
@@ -148,33 +162,38 @@ static void read_sentences(const Stack *stack, const Attention *attention, int64
     }
 }
 
-/* The encoded source x [rows, width] of sentences; `places` [longest, width] are vectors of positions, or NULL. `pairs`
-   [rows, pair_step] is working space. */
-void encode(const Stack *stack, const int64_t *tokens, int64_t sentences, const int64_t *first, const int64_t *length,
-            const float *places, int64_t longest, float *pairs, float *work, float *x) {
-    const int64_t rows = first[sentences - 1] + length[sentences - 1];
+/* The encoded source x [rows, width] of sentences, tokens [sentences, longest] with padding behind each sentence's own
+   length; rows is the sum of these, and first[s] becomes the first row of sentence s. `places` [longest, width] are
+   vectors of positions, or NULL. `pairs` [rows, pair_step] is working space. Returns 0, or -1 if a token is not in the
+   vocabulary. */
+int64_t encode(const Stack *stack, int64_t vocabulary, const int64_t *tokens, int64_t sentences, int64_t longest,
+               const int64_t *length, int64_t *first, int64_t rows, const float *places, float *pairs, float *work,
+               float *x) {
     Space space = spread(stack, rows, longest, work);
-    for (int64_t sentence = 0; sentence < sentences; sentence++)
-        for (int64_t at = 0; at < length[sentence]; at++) {
-            const int64_t row = first[sentence] + at;
-            embed(stack, tokens[row], places ? places + at * stack->width : 0, x + row * stack->width);
+    for (int64_t sentence = 0, row = 0; sentence < sentences; sentence++, tokens += longest) {
+        first[sentence] = row;
+        for (int64_t at = 0; at < length[sentence]; at++, row++) {
+            if (tokens[at] < 0 || tokens[at] >= vocabulary) return -1;
+            embed(stack, tokens[at], places ? places + at * stack->width : 0, x + row * stack->width);
         }
+    }
     for (const Layer *layer = stack->layers; layer < stack->layers + stack->count; layer++) {
         const float *from = enter(stack, &layer->own.norm, rows, x, &space);
-        product(rows, from, stack->width, &layer->own.query, space.query, stack->width, PLAIN);
-        product(rows, from, stack->width, &layer->own.pair, pairs, pair_step(stack), PLAIN);
+        product(rows, from, stack->width, &layer->own.query, space.query, stack->width, 0);
+        product(rows, from, stack->width, &layer->own.pair, pairs, pair_step(stack), 0);
         read_sentences(stack, &layer->own, sentences, 0, first, length, pairs, &space);
         merge(stack, &layer->own, rows, x, &space);
         feed(stack, layer, rows, x, &space);
     }
     if (stack->before) normalize(&stack->last, rows, stack->width, x, x);
+    return 0;
 }
 
 /* The pairs of an encoded source for every layer of a decoder, [layers, rows, pair_step]. */
 void remember(const Stack *stack, const float *encoded, int64_t rows, float *pairs) {
     for (int64_t at = 0; at < stack->count; at++)
         product(rows, encoded, stack->width, &stack->layers[at].source.pair, pairs + at * rows * pair_step(stack),
-                pair_step(stack), PLAIN);
+                pair_step(stack), 0);
 }
 
 /* One step of a decoder: x [sentences * beams, width] from the newest token of each hypothesis. `steps` are the pairs
@@ -190,8 +209,8 @@ void decode(const Stack *stack, const int64_t *tokens, int64_t sentences, int64_
     for (int64_t at = 0; at < stack->count; at++) {
         const Layer *layer = stack->layers + at;
         const float *from = enter(stack, &layer->own.norm, rows, x, &space);
-        product(rows, from, width, &layer->own.query, space.query, width, PLAIN);
-        product(rows, from, width, &layer->own.pair, steps[step] + at * rows * apart, apart, PLAIN);
+        product(rows, from, width, &layer->own.query, space.query, width, 0);
+        product(rows, from, width, &layer->own.pair, steps[step] + at * rows * apart, apart, 0);
         for (int64_t row = 0; row < rows; row++) {
             for (int64_t past = 0; past < step; past++)
                 space.pairs[past] = steps[past] + (at * counts[past] + ancestry[row * ancestry_step + past]) * apart;
@@ -202,7 +221,7 @@ void decode(const Stack *stack, const int64_t *tokens, int64_t sentences, int64_
         merge(stack, &layer->own, rows, x, &space);
         if (stack->reads) {
             from = enter(stack, &layer->source.norm, rows, x, &space);
-            product(rows, from, width, &layer->source.query, space.query, width, PLAIN);
+            product(rows, from, width, &layer->source.query, space.query, width, 0);
             read_sentences(stack, &layer->source, sentences, &beams, first, length, source + at * source_rows * apart,
                            &space);
             merge(stack, &layer->source, rows, x, &space);

@@ -128,7 +128,10 @@ def _declare(library: ctypes.CDLL) -> None:
         "pair_step": ([_POINTER], _COUNT),
         "space_for": ([_POINTER, _COUNT, _COUNT], _COUNT),
         "fingerprint": ([_POINTER, _POINTER, _COUNT], ctypes.c_uint64),
-        "encode": ([_POINTER, _POINTER, _COUNT, *[_POINTER] * 3, _COUNT, *[_POINTER] * 3], None),
+        "encode": (
+            [_POINTER, _COUNT, _POINTER, _COUNT, _COUNT, _POINTER, _POINTER, _COUNT, *[_POINTER] * 4],
+            _COUNT,
+        ),
         "remember": ([_POINTER, _POINTER, _COUNT, _POINTER], None),
         "decode": (
             [

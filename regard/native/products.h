@@ -1,4 +1,4 @@
-/* Products of few rows with packed weights: out = x W^T + b.
+/* Products of few rows with packed weights: out = x W^T + b, or out += x W^T + b.
 
    W [outputs, inputs] is packed into panels of WIDE outputs, each panel [inputs, WIDE], the last one filled up with
    zeros; so is the bias. A tile of at most TALL rows meets a panel (few rows: several panels, for enough independent
@@ -19,7 +19,6 @@ typedef struct {
     int64_t inputs, outputs;
 } Linear;
 
-typedef enum { PLAIN, RELU, GELU, GELU_TANH, ADD } Then; /* what is done to a product: ADD adds it to what is there */
 
 static inline int64_t smaller(int64_t one, int64_t other) { return one < other ? one : other; }
 
@@ -31,28 +30,14 @@ static inline int64_t tile_height(int64_t rows) {
 
 static inline int64_t panels_of(const Linear *linear) { return (linear->outputs + WIDE - 1) / WIDE; }
 
-__attribute__((always_inline)) static inline void finish(vector made, float *out, int64_t count, Then then) {
-    float parts[LANES], there[LANES];
-    if (count <= 0) return;
-    if (then == RELU) made = pick(made < all(0.0f), all(0.0f), made); /* NaN stays NaN */
-    if (count >= LANES && then != GELU && then != GELU_TANH) {
-        store(out, then == ADD ? load(out) + made : made);
-        return;
-    }
-    store(parts, made);
-    for (int at = 0; at < LANES; at++) {
-        const float x = parts[at];
-        if (then == GELU) parts[at] = 0.5f * x * (1.0f + erff(x * 0.70710678f)); /* x Phi(x) */
-        if (then == GELU_TANH) parts[at] = 0.5f * x * (1.0f + tanhf(0.79788456f * (x + 0.044715f * x * x * x)));
-    }
-    count = smaller(count, LANES);
-    if (then == ADD) memcpy(there, out, 4 * count);
-    for (int at = 0; at < count; at++) out[at] = then == ADD ? there[at] + parts[at] : parts[at];
+/* Write the first `count` of `made` to `out`, or add them to what is there. */
+__attribute__((noinline, unused)) static void write_some(const float *made, int64_t count, float *out, int add) {
+    for (int64_t at = 0; at < count; at++) out[at] = add ? out[at] + made[at] : made[at];
 }
 
 __attribute__((always_inline)) static inline void tile(const int rows, const int panels, const float *x, int64_t x_step,
                                                        const Linear *linear, int64_t panel, float *out,
-                                                       int64_t out_step, Then then) {
+                                                       int64_t out_step, int add) {
     const int64_t inputs = linear->inputs, size = inputs * WIDE;
     const float *weight = linear->weight + panel * size;
     vector sums[TALL][8];
@@ -73,21 +58,34 @@ __attribute__((always_inline)) static inline void tile(const int rows, const int
     }
     const float *bias = linear->bias + panel * WIDE;
     const int64_t left = linear->outputs - panel * WIDE;
+    if (left >= panels * WIDE) {
 #pragma GCC unroll 6
-    for (int row = 0; row < rows; row++)
+        for (int row = 0; row < rows; row++)
 #pragma GCC unroll 8
-        for (int at = 0; at < 2 * panels; at++)
-            finish(sums[row][at] + load(bias + at * LANES), out + row * out_step + at * LANES, left - at * LANES, then);
+            for (int at = 0; at < 2 * panels; at++) {
+                float *to = out + row * out_step + at * LANES;
+                const vector made = sums[row][at] + load(bias + at * LANES);
+                store(to, add ? load(to) + made : made);
+            }
+        return;
+    }
+    float made[8 * LANES];
+#pragma GCC unroll 6
+    for (int row = 0; row < rows; row++) {
+#pragma GCC unroll 8
+        for (int at = 0; at < 2 * panels; at++) store(made + at * LANES, sums[row][at] + load(bias + at * LANES));
+        write_some(made, left, out + row * out_step, add);
+    }
 }
 
 /* Some neighboring panels of a product; `out` is where the outputs of the first of them go. */
 static void tiles(int64_t rows, const float *x, int64_t x_step, const Linear *linear, int64_t panel, int64_t end,
-                  float *out, int64_t out_step, Then then) {
+                  float *out, int64_t out_step, int add) {
     while (panel < end) {
         int64_t taken = 1;
 #define TILE(ROWS, PANELS)                                                     \
     {                                                                          \
-        tile(ROWS, PANELS, x, x_step, linear, panel, out, out_step, then);     \
+        tile(ROWS, PANELS, x, x_step, linear, panel, out, out_step, add);     \
         taken = PANELS;                                                        \
         break;                                                                 \
     }
@@ -110,20 +108,20 @@ static void tiles(int64_t rows, const float *x, int64_t x_step, const Linear *li
     }
 }
 
-/* out = then(x W^T + b) for rows of x. */
+/* out = x W^T + b for rows of x, or added to what is there. */
 static __attribute__((unused)) void product(int64_t rows, const float *x, int64_t x_step, const Linear *linear, float *out, int64_t out_step,
-                    Then then) {
+                    int add) {
     const int64_t panels = panels_of(linear), few = NEAR / linear->inputs < TALL ? TALL : NEAR / linear->inputs;
     while (rows > 0) {
         const int64_t chunk = smaller(rows, few);
         if (chunk <= TALL)
-            tiles(chunk, x, x_step, linear, 0, panels, out, out_step, then);
+            tiles(chunk, x, x_step, linear, 0, panels, out, out_step, add);
         else
             for (int64_t panel = 0; panel < panels; panel++)
                 for (int64_t row = 0, height; row < chunk; row += height) {
                     height = tile_height(chunk - row);
                     tiles(height, x + row * x_step, x_step, linear, panel, panel + 1, out + row * out_step + panel * WIDE,
-                          out_step, then);
+                          out_step, add);
                 }
         rows -= chunk, x += chunk * x_step, out += chunk * out_step;
     }

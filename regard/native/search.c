@@ -20,7 +20,7 @@ void best_words(const Linear *output, int64_t rows, const float *x, int64_t end,
         const int64_t width = smaller(last * WIDE, output->outputs) - start, full = (last - panel) * WIDE;
         for (int64_t row = 0, height; row < rows; row += height) {
             height = tile_height(rows - row);
-            tiles(height, x + row * output->inputs, output->inputs, output, panel, last, block, size, PLAIN);
+            tiles(height, x + row * output->inputs, output->inputs, output, panel, last, block, size, 0);
             for (int64_t own = row; own < row + height; own++) {
                 float *made = block + (own - row) * size;
                 for (int64_t at = width; at < full; at++) made[at] = -INFINITY;

@@ -66,8 +66,8 @@ class BeamState(ctypes.Structure):
     )
 
 
-ACTIVATION_CODES = {"relu": 1, "gelu": 2, "gelu_tanh": 3}
-"""`Then`"""
+ACTIVATION_CODES = {"relu": 0, "gelu": 1, "gelu_tanh": 2}
+"""as `decoder.c` numbers them"""
 FINISHED = np.dtype([("sentence", "i4"), ("row", "i4"), ("value", "f4"), ("score", "f4"), ("rank", "f4")])
 """`Finished`"""
 CANDIDATE_BYTES = 16

@@ -11,6 +11,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from regard.base.errors import UsageError
 from regard.native.kernels import Kernels
 from regard.native.structures import LinearWeights, Packer, StackWeights
 
@@ -37,21 +38,25 @@ class CompiledStack:
 
     def encode(
         self,
-        tokens: Int[Tensor, "rows"],
-        first: Int[Tensor, "sentences"],
+        source: Int[Tensor, "sentences longest"],
         length: Int[Tensor, "sentences"],
+        vocabulary: int,
         places: Float[Tensor, "longest width"] | None,
-        longest: int,
-    ) -> Float[Tensor, "rows width"]:
-        """The encoded source of sentences that stand one after the other, without padding."""
-        rows = len(tokens)
+    ) -> tuple[Float[Tensor, "rows width"], Int[Tensor, "sentences"]]:
+        """The encoded sentences one after the other, without padding, and the first row of each."""
+        (sentences, longest), rows = source.shape, int(length.sum())
+        if not 0 < int(length.min()) <= int(length.max()) <= longest:
+            raise UsageError(f"kernels: lengths of a source must be from 1 to {longest}, but are {length.tolist()}")
         made, pairs, space = torch.empty(rows, self.width), torch.empty(rows, self.pair_step), self.space(rows, longest)
-        self._library.encode(
-            *(self._self, tokens.data_ptr(), len(first), first.data_ptr(), length.data_ptr()),
-            *(None if places is None else places.data_ptr(), longest, pairs.data_ptr(), space.data_ptr()),
+        first = torch.empty_like(length)
+        fault = self._library.encode(
+            *(self._self, vocabulary, source.data_ptr(), sentences, longest, length.data_ptr(), first.data_ptr()),
+            *(rows, None if places is None else places.data_ptr(), pairs.data_ptr(), space.data_ptr()),
             made.data_ptr(),
         )
-        return made
+        if fault:
+            raise UsageError(f"kernels: a source has a token that is not among the {vocabulary} of the vocabulary")
+        return made, first
 
     def remember(self, encoded: Float[Tensor, "rows width"]) -> Float[Tensor, "layers rows pair"]:
         """The keys and values of an encoded source for every layer."""
@@ -73,7 +78,7 @@ class CompiledStack:
         """One step: the hidden states into `made`, keys and values into the last of `steps`."""
         read: tuple[Any, ...] = (None, 0, None, None) if source is None else source.given
         self._library.decode(
-            *(self._self, tokens.data_ptr(), sentences, len(tokens) // sentences),
+            *(self._self, tokens.data_ptr(), sentences, tokens.shape[0] // sentences),
             *(None if place is None else place.data_ptr(), steps.pointers, steps.counts, steps.last),
             *(ancestry.data_ptr(), ancestry.stride(0), *read),
             *(max(steps.last + 1, 0 if source is None else source.longest), space.data_ptr(), made.data_ptr()),
@@ -155,6 +160,6 @@ class BestWords:
     def __call__(self, x: Float[Tensor, "rows width"], rows: int) -> None:
         """Fill `norm`, `ending` (the logit of the token `end`), `logits` and `tokens` for the first rows of x."""
         self._call(
-            *(self._output, rows, x.data_ptr(), self._end, self._banned.data_ptr(), len(self._banned), self._count),
+            *(self._output, rows, x.data_ptr(), self._end, self._banned.data_ptr(), self._banned.shape[0], self._count),
             *(self._block.data_ptr(), *self.given),
         )

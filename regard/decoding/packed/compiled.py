@@ -10,7 +10,6 @@ from torch import Tensor
 
 from regard.attention.position import PositionVectors
 from regard.attention.positions.sinusoidal import Sinusoidal
-from regard.base.errors import UsageError
 from regard.decoding.packed.plain import Packed
 from regard.decoding.packed.stacks import CompiledModel
 from regard.decoding.words import ListedOutput, Words
@@ -64,15 +63,11 @@ class Compiled(Packed):
 
     def _read(self, encoder: CompiledStack, source: Tensor, lengths: Tensor) -> SourcePairs:
         """Encode the source, without its padding, and project its keys and values."""
-        longest = source.shape[1]
         model: Any = self.model
-        tokens = source[torch.arange(longest) < lengths[:, None]].contiguous()
-        if int(tokens.max()) >= model.source.table.num_embeddings or int(tokens.min()) < 0:
-            raise IndexError("index out of range in self")
-        length = lengths.long().contiguous()
-        first = length.cumsum(0).sub_(length)
+        length, longest = lengths.long().contiguous(), source.shape[1]
         places = position_vectors(model.source, longest)
-        encoded = encoder.encode(tokens, first, length, places, longest)
+        vocabulary = model.source.table.num_embeddings
+        encoded, first = encoder.encode(source.long().contiguous(), length, vocabulary, places)
         return SourcePairs(self.stacks.decoder.remember(encoded), first, length, longest)
 
     def advance(self, token: Tensor, before: Any) -> tuple[Float[Tensor, "rows width"], Any]:

@@ -29,4 +29,6 @@ def packed(model: Writer, words: Words | None = None) -> Writer | Packed:
     if not known.packable:
         return model
     usual: Any = model
-    return Packed(usual, words) if known.stacks is None else Compiled(usual, known.stacks, words)
+    made = Packed(usual, words) if known.stacks is None else Compiled(usual, known.stacks, words)
+    made.limit = known.limit
+    return made

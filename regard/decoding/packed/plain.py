@@ -64,6 +64,9 @@ class PackedState(State):
 class Packed:
     """The packed decoder of a model; it shares the model's weights."""
 
+    limit: int | None = None
+    """how many tokens the model can read in a row; None: any number"""
+
     def __init__(self, model: TransformerModel | GptModel, words: Words | None = None) -> None:
         self.model, self._words = model, words
         self._embedding = model.target

@@ -54,7 +54,7 @@ class CompiledSearch:
         self._most = rules.most.long().contiguous()
         self._kept = {
             "most": self._most,
-            "ceiling": ((self._most + 1) ** length_penalty).float(),
+            "ceiling": (self._most + 1) ** float(length_penalty),
             "bar": torch.full((count,), -torch.inf),
             "ranks": torch.full((count, n_best), -torch.inf),
             "ended": torch.zeros(count, dtype=torch.long),
@@ -77,7 +77,7 @@ class CompiledSearch:
             rows=rows,
             count=candidates,
             end=EOS,
-            banned=rules.suppress[(rules.suppress < stepper.model.output.out_features)],
+            banned=rules.suppress,
         )
         self._advance = stacks.native.library.advance
         self._made, self._score = torch.empty(candidates * CANDIDATE_BYTES // 4), torch.empty(rows)
@@ -102,12 +102,12 @@ class CompiledSearch:
                 space = decoder.space(rows, max(room, longest))
                 places = position_vectors(self._stepper.model.target, min(room, int(self._most.max()) + 1))
             if step % _ROOM == 0 and step:
-                self._prune(len(tokens))
-            self._steps.add(decoder.pairs(len(tokens)))
+                self._prune(tokens.shape[0])
+            self._steps.add(decoder.pairs(tokens.shape[0]))
             place = None if places is None else places[step]
             decoder.decode(tokens, sentences, place, self._steps, self._ancestry[0], source, space, x)
-            self._words(x, len(tokens))
-            kept, tokens = self._follow(sentences, len(tokens) // sentences, step)
+            self._words(x, tokens.shape[0])
+            kept, tokens = self._follow(sentences, tokens.shape[0] // sentences, step)
             if kept < sentences and source is not None and self._state.source is not None:
                 source = self._state.source.pick(self._kept["sentences"][:kept].long())
             sentences = kept

@@ -4,7 +4,7 @@ A fast path reads the weights of modules and computes in their place. A model wi
 a subclass, a parametrization, a forward hook) must be found before, and computed by its own code.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 
 from torch import nn
 
@@ -23,12 +23,3 @@ def stranger(model: nn.Module, known: Collection[type[nn.Module]]) -> str | None
             return f"{where} has a forward function of its own"
         waiting.extend((f"{name}.{child}", part) for child, part in module._modules.items() if part is not None)
     return None
-
-
-def every_module(model: nn.Module) -> Iterator[nn.Module]:
-    """All modules, as `modules()` gives them, but sooner; one that is in several places comes several times."""
-    waiting = [model]
-    while waiting:
-        module = waiting.pop()
-        yield module
-        waiting += [child for child in module._modules.values() if child is not None]
