@@ -45,6 +45,11 @@ class Rules:
         return self.no_repeat_ngram > 0 or self._latest > 0 or bool((self.suppress == EOS).any())
 
     @property
+    def are_plain(self) -> bool:
+        """Whether there are no rules but suppressed tokens and a longest length."""
+        return not self.forced.shape[1] and not self._may_be_stuck
+
+    @property
     def shared(self) -> int:
         """The number of steps at which every sentence has a forced token."""
         return int((self.forced != FREE).sum(1).min())

@@ -14,9 +14,9 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from regard.attention.position import Position
 from regard.base.errors import CombinationError, UsageError
 from regard.decoding.packed.decoder import Packed, packed
+from regard.decoding.packed.recognized import positions_limit
 from regard.decoding.topk import LogSumExp
 from regard.decoding.words import Words
 from regard.layers.pointer_generator import PointerGenerator
@@ -59,6 +59,17 @@ class Scorer:
         self._steppers = [packed(model, words) for model in self.models]
         self._words = words
         self._log_sum_exp = LogSumExp()
+
+    @property
+    def alone(self) -> "Writer | Packed | None":
+        """What steps the one model; None for an ensemble, or with shortlisted words."""
+        return self._steppers[0] if len(self._steppers) == 1 and self._words is None else None
+
+    @property
+    def limit(self) -> int | None:
+        """How many tokens the models can read in a row; None: any number."""
+        each = [one.limit if isinstance(one, Packed) else positions_limit(one) for one in self._steppers]
+        return min((limit for limit in each if limit is not None), default=None)
 
     @property
     def reads(self) -> bool:
@@ -110,8 +121,7 @@ def copies(model: nn.Module) -> bool:
 
 def most_positions(models: Sequence[nn.Module]) -> int | None:
     """How many tokens the models can read in a row, as their learned positions allow; None: any number."""
-    parts = (part for model in models for part in model.modules() if isinstance(part, Position))
-    return min((part.limit for part in parts if part.limit is not None), default=None)
+    return min((limit for limit in map(positions_limit, models) if limit is not None), default=None)
 
 
 def log_mean(log_probabilities: Sequence[Tensor]) -> Tensor:

@@ -12,7 +12,7 @@ from regard.base.room import check_memory
 from regard.decoding.constrained import constrained_search
 from regard.decoding.constraint import Constraint
 from regard.decoding.hypothesis import Hypothesis
-from regard.decoding.scorer import Scorer, copies, evaluating, most_positions
+from regard.decoding.scorer import Scorer, copies, evaluating
 from regard.decoding.shortlist import Shortlist
 from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategies.greedy import Greedy
@@ -78,7 +78,7 @@ def search(
     with evaluating(scorer.models):
         states = scorer.start(source, source_lengths, sentences)
         rules = strategy.rules(source_lengths, starts, scorer.device if source is None else source.device)
-        rules = rules.within(most_positions(scorer.models))
+        rules = rules.within(scorer.limit)
         ends = torch.tensor(stops, device=rules.most.device) if stops else None
         task = SearchTask(scorer, states, rules, identities, trace, ends, listen)
         if constraints is not None:

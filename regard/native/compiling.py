@@ -15,7 +15,7 @@ from pathlib import Path
 from regard.base.errors import RegardError
 from regard.base.files import cache_folder, temporary_beside
 
-SOURCE = Path(__file__).with_name("kernels.c")
+SOURCES = tuple(sorted(Path(__file__).parent.glob("*.[ch]")))
 _FLAGS = ("-O3", "-std=gnu11", "-fno-math-errno", "-fPIC", "-shared")
 _SECONDS = 60
 INSTRUCTION_SETS: dict[str, tuple[int, tuple[str, ...]]] = {
@@ -28,7 +28,7 @@ INSTRUCTION_SETS: dict[str, tuple[int, tuple[str, ...]]] = {
 
 def library_file(kind: str) -> Path:
     """Where the library of an instruction set is kept."""
-    content = SOURCE.read_bytes() + " ".join(_command("cc", kind)).encode()
+    content = b"".join(source.read_bytes() for source in SOURCES) + " ".join(_command("cc", kind)).encode()
     return cache_folder() / f"kernels-{kind}-{hashlib.sha256(content).hexdigest()[:16]}.so"
 
 
@@ -50,7 +50,8 @@ def _compile(kind: str, file: Path) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     new = temporary_beside(file)
     try:
-        command = [*_command(compiler, kind), str(SOURCE), "-o", str(new), "-lm"]
+        files = [str(source) for source in SOURCES if source.suffix == ".c"]
+        command = [*_command(compiler, kind), *files, "-o", str(new), "-lm"]
         done = subprocess.run(command, capture_output=True, text=True, timeout=_SECONDS, check=False)
         if done.returncode:
             raise RegardError(f"kernels: {compiler} cannot compile them: {done.stderr.strip()[-200:]}")

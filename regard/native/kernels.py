@@ -7,6 +7,7 @@ their own test. torch says which instructions the processor has, so `ATEN_CPU_CA
 import ctypes
 import os
 from functools import cache
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -28,8 +29,9 @@ class Kernels:
     def __init__(self, kind: str) -> None:
         self.kind, self.lanes = kind, INSTRUCTION_SETS[kind][0]
         try:
-            library = ctypes.CDLL(str(compiled(kind)))
+            self.library = library = ctypes.CDLL(str(compiled(kind)))
             self._log_sum_exp, self._best, self._attend = library.log_sum_exp, library.best_of_all, library.attend
+            _declare(library)
         except (OSError, AttributeError) as error:
             raise RegardError(f"kernels: the library cannot be loaded: {error}") from error
         self._log_sum_exp.argtypes = [_POINTER, _COUNT, _COUNT, _POINTER]
@@ -118,6 +120,35 @@ def works(made: Kernels) -> bool:
         attended = made.attend(query, key, value, bias, 0.1)
         near = torch.allclose(attended, read.transpose(1, 2).reshape(4, -1), atol=1e-4)
         return picked and near and torch.allclose(made.log_sum_exp(x), x.logsumexp(1), atol=1e-4)
+
+
+def _declare(library: ctypes.CDLL) -> None:
+    """The types of the functions that `regard.native.transformer` and the compiled beam search call."""
+    types: dict[str, tuple[list[Any], Any]] = {
+        "pair_step": ([_POINTER], _COUNT),
+        "space_for": ([_POINTER, _COUNT, _COUNT], _COUNT),
+        "fingerprint": ([_POINTER, _POINTER, _COUNT], ctypes.c_uint64),
+        "encode": (
+            [_POINTER, _COUNT, _POINTER, _COUNT, _COUNT, _POINTER, _POINTER, _COUNT, *[_POINTER] * 4],
+            _COUNT,
+        ),
+        "remember": ([_POINTER, _POINTER, _COUNT, _POINTER], None),
+        "decode": (
+            [
+                *(_POINTER, _POINTER, _COUNT, _COUNT, *[_POINTER] * 3, _COUNT, _POINTER, _COUNT),
+                *(_POINTER, _COUNT, _POINTER, _POINTER, _COUNT, _POINTER, _POINTER),
+            ],
+            None,
+        ),
+        "best_words": ([_POINTER, _COUNT, _POINTER, _COUNT, _POINTER, _COUNT, _COUNT, *[_POINTER] * 5], None),
+        "advance": (
+            [_POINTER, *[_COUNT] * 3, ctypes.c_float, *[_POINTER] * 6, _COUNT, *[_POINTER] * 7],
+            _COUNT,
+        ),
+    }
+    for name, (given, made) in types.items():
+        function = getattr(library, name)
+        function.argtypes, function.restype = given, made
 
 
 def _steps(steps: tuple[int, ...]) -> ctypes.Array[ctypes.c_int64]:

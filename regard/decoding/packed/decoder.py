@@ -1,161 +1,34 @@
-"""A fast Transformer decoder for beam search: few, large operations, with the results of the model's own steps.
+"""Fast Transformer decoders for a search: a model of the usual parts gets one, every other model steps by itself.
 
-`packed(model)` wraps a Transformer or GPT of the usual parts (`packed.acceptance`) in a `Packed`, whose `start` and
-`step` equal the model's own up to rounding; every other model is returned as it is. The differences:
-
-- Beam search does not reorder the KV cache. The hypotheses of a sentence share one cache, to which each step appends
-  one key and value per hypothesis. A bias masks the pairs: 0 for the hypotheses whose past contains the pair, -∞ for
-  the others. Reordering selects rows of this bias, the same for all layers, instead of all keys and values.
-- So the queries of a sentence meet its keys in one matrix product, in self-attention as in cross-attention.
-
-`PACK = False` goes back to the plain path.
+`packed(model)` wraps a Transformer or GPT of the usual parts (`packed.acceptance`) in a `Packed` (`packed.plain`), or in
+a `Compiled` (`packed.compiled`) where its parts are compiled too. Their `start` and `step` equal the model's own up to
+rounding. `PACK = False` goes back to the plain path.
 """
 
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Self
+from typing import Any
 
-import torch
-from jaxtyping import Float, Int
-from torch import Tensor
+from regard.decoding.packed.compiled import Compiled
+from regard.decoding.packed.plain import Packed
+from regard.decoding.packed.recognized import recognized
+from regard.decoding.words import Words
+from regard.models.writer import Writer
 
-from regard.attention.position import PositionVectors
-from regard.attention.positions.sinusoidal import Sinusoidal
-from regard.decoding.packed.acceptance import packable
-from regard.decoding.packed.cache import Shelf
-from regard.decoding.packed.layer import PackedLayer, normalization
-from regard.decoding.words import ListedOutput, Words
-from regard.models.gpt import GptModel
-from regard.models.transformer import TransformerModel
-from regard.models.writer import State, Writer, fitting
+__all__ = ["Packed", "packed"]
 
 PACK = True
 
 
-def packed(model: Writer, words: Words | None = None) -> "Writer | Packed":
+def packed(model: Writer, words: Words | None = None) -> Writer | Packed:
     """A `Packed` decoder of the model if it is supported, or else the model itself.
 
     With `words`, a `Packed` computes the logits of these alone.
     """
-    return Packed(model, words) if PACK and packable(model) else model
-
-
-@dataclass(frozen=True, kw_only=True)
-class PackedState(State):
-    """The KV caches of all layers: one for the past, and the keys and values of the source."""
-
-    past: Shelf
-    seen: Float[Tensor, "sentences beams pairs"]
-    """0 where a pair belongs to the hypothesis' past, else -∞"""
-    source: tuple[tuple[Tensor, Tensor], ...] = ()
-    """keys and values for each layer, [sentences, heads, source, width]"""
-    padding: Float[Tensor, "sentences 1 1 source"] | None = None
-    """the padding mask of the source: -∞ at padding, else 0"""
-    listed: ListedOutput | None = None
-    length: int = 0
-
-    def pick_rows(self, rows: Int[Tensor, "rows"]) -> Self:
-        """Reorder the rows of each sentence, or repeat them; the KV cache stays as it is."""
-        count, beams, pairs = self.seen.shape
-        return replace(self, seen=self.seen.view(count * beams, pairs)[rows].view(count, len(rows) // count, pairs))
-
-    def keep(self, sentences: Int[Tensor, "kept"]) -> Self:
-        return self.pick_sentences(sentences)
-
-    def pick_sentences(self, sentences: Int[Tensor, "kept"]) -> Self:
-        return replace(
-            self,
-            sentences=len(sentences),
-            past=self.past.pick(sentences, self.seen.shape[2]),
-            seen=self.seen[sentences],
-            source=tuple((key[sentences], value[sentences]) for key, value in self.source),
-            padding=None if self.padding is None else self.padding[sentences],
-            listed=None if self.listed is None else self.listed.pick(sentences),
-        )
-
-
-class Packed:
-    """The packed decoder of a model; it shares the model's weights."""
-
-    def __init__(self, model: TransformerModel | GptModel, words: Words | None = None) -> None:
-        self.model, self._words = model, words
-        self._layers = [PackedLayer(block) for block in model.decoder.blocks]
-        self._norm = normalization(model.decoder.norm)
-        self._embedding = model.target
-        self._output = getattr(model.output, "in_chunks", model.output.forward)
-        self._shape = self._layers[0].key_heads, self._layers[0].width
-
-    def start(
-        self,
-        source: Int[Tensor, "sentences source"] | None,
-        source_lengths: Int[Tensor, "sentences"] | None,
-        rows: int = 1,
-    ) -> PackedState:
-        """As the model's: encode the source and project its keys and values once."""
-        table = self._embedding.table.weight
-        read: tuple[tuple[Tensor, Tensor], ...] = ()
-        bias = None
-        if isinstance(self.model, TransformerModel) and source is not None and source_lengths is not None:
-            rows, longest = source.shape
-            padding = torch.arange(longest, device=source.device) >= source_lengths[:, None]
-            bias = table.new_zeros(rows, 1, 1, longest).masked_fill_(padding[:, None, None], -torch.inf)
-            encoded = self._encode(self.model, source, bias)
-            read = tuple(layer.remember(encoded) for layer in self._layers)
-        shelf = Shelf.empty(table, len(self._layers), rows, *self._shape)
-        seen = table.new_empty(rows, 1, 0)
-        listed = None if self._words is None else ListedOutput.of(self.model.output, self._words)
-        return PackedState(sentences=rows, past=shelf, seen=seen, source=read, padding=bias, listed=listed)
-
-    def step(self, token: Int[Tensor, "rows"], state: State) -> tuple[Float[Tensor, "rows vocabulary"], PackedState]:
-        """As the model's: the logits of the next token, and the new state.
-
-        Logits may be padded with -∞. Finished hypotheses hold a placeholder id in `token`; it is never read.
-        """
-        x, after = self.advance(token, fitting(state, PackedState, token))
-        return self._output(x) if after.listed is None else after.listed(x), after
-
-    def _encode(self, model: TransformerModel, source: Tensor, bias: Tensor) -> Tensor:
-        x = model.source(source).flatten(0, 1)
-        layers = [PackedLayer(block) for block in model.encoder.blocks]
-        for layer in layers:
-            x = layer.feed(layer.read_all(x, bias))
-        return normalization(model.encoder.norm)(x).view(*source.shape, -1)
-
-    def advance(self, token: Tensor, before: PackedState) -> tuple[Float[Tensor, "rows width"], PackedState]:
-        """The hidden states, which the output layer turns into logits, and the state after this token."""
-        count, beams, _ = before.seen.shape
-        past, seen = before.past.room_for(beams, before.seen)
-        own = _apart(beams, seen.dtype, seen.device).expand(count, -1, -1)
-        seen = torch.cat([seen, own], dim=2)
-        there = past.pairs.narrow(4, 0, seen.shape[2])
-        new, pairs, bias = there[..., -beams:, :].unbind(), there.flatten(0, 1).unbind(), seen[:, None]
-        x = self._embed(token.clamp(max=self.model.output.out_features - 1), before.length)
-        place = torch.tensor([before.length])
-        for at, layer in enumerate(self._layers):
-            x = layer.read_past(x, new[at], pairs[2 * at], pairs[2 * at + 1], bias, place)
-            if before.padding is not None:
-                x = layer.read_source(x, *before.source[at], before.padding, beams)
-            x = layer.feed(x)
-        return self._norm(x), replace(before, past=past, seen=seen, length=before.length + 1)
-
-    def _embed(self, token: Tensor, at: int) -> Tensor:
-        positions, scale = self._embedding.positions, self._embedding.scale
-        x = self._embedding.table.weight[token]
-        if isinstance(positions, Sinusoidal):
-            return torch.add(_waves(positions, at, x.shape[1], x.dtype, x.device), x, alpha=scale)
-        if isinstance(positions, PositionVectors):
-            return torch.add(positions.vectors(token.new_tensor([at]), x.shape[1]).to(x), x, alpha=scale)
-        return x * scale
-
-
-@lru_cache(maxsize=4096)
-def _waves(positions: Sinusoidal, at: int, width: int, dtype: torch.dtype, device: torch.device) -> Tensor:
-    with torch.inference_mode(False):
-        return positions.vectors(torch.tensor([at]), width).to(device, dtype)
-
-
-@lru_cache(maxsize=64)
-def _apart(beams: int, dtype: torch.dtype, device: torch.device) -> Float[Tensor, "beams beams"]:
-    """The mask of the newest pairs: each hypothesis sees its own."""
-    with torch.inference_mode(False):
-        return torch.full((beams, beams), -torch.inf, device=device, dtype=dtype).fill_diagonal_(0.0)
+    if not PACK:
+        return model
+    known = recognized(model)
+    if not known.packable:
+        return model
+    usual: Any = model
+    made = Packed(usual, words) if known.stacks is None else Compiled(usual, known.stacks, words)
+    made.limit = known.limit
+    return made

@@ -24,11 +24,11 @@ class PackedLayer:
         attention, feedforward = block.self_attention, block.feedforward
         self.heads, self.width = attention.heads, attention.projections.split[0] // attention.heads
         self.key_heads, self._positions = attention.key_heads, attention.reading.positions
-        self._scale = _scale(attention)
+        self._scale = attention_scale(attention)
         self._project, self._merge = product(attention.projections.joint), product(attention.output)
         if block.cross is not None:
             self._query, self._source = product(block.cross.projections.query), product(block.cross.projections.source)
-            self._merge_read, self._source_scale = product(block.cross.output), _scale(block.cross)
+            self._merge_read, self._source_scale = product(block.cross.output), attention_scale(block.cross)
         self._inner, self._outer = product(feedforward.inner), product(feedforward.outer)
         self._activate = ACTIVATIONS[feedforward.activation]
         self._gated = type(feedforward) is GatedFeedForward
@@ -141,7 +141,7 @@ def normalization(norm: nn.Module) -> Callable[[Tensor], Tensor]:
     return lambda x: torch.layer_norm(x, shape, weight, bias, eps)
 
 
-def _scale(attention: MultiHead) -> float:
+def attention_scale(attention: MultiHead) -> float:
     """The factor of the dot products."""
     width = attention.projections.split[0] // attention.heads
     return float(attention.reading.score.factors(torch.empty(0, width), torch.empty(0, width))[2])

@@ -1,0 +1,110 @@
+"""A Transformer decoder whose steps are compiled: all layers in one call, with the results of the packed decoder."""
+
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, Self
+
+import torch
+from jaxtyping import Float, Int, Int32
+from torch import Tensor
+
+from regard.attention.position import PositionVectors
+from regard.attention.positions.sinusoidal import Sinusoidal
+from regard.decoding.packed.plain import Packed
+from regard.decoding.packed.stacks import CompiledModel
+from regard.decoding.words import ListedOutput, Words
+from regard.layers.embedding import Embedding
+from regard.models.gpt import GptModel
+from regard.models.transformer import TransformerModel
+from regard.models.writer import State, fitting
+from regard.native.transformer import CompiledStack, SourcePairs, Steps
+
+_WAVES = 64
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompiledState(State):
+    """The keys and values of all steps, and which of them are each hypothesis' past."""
+
+    steps: tuple[Float[Tensor, "layers _ pair"], ...] = ()
+    ancestry: Int32[Tensor, "rows steps"]
+    """the row of each earlier step that a hypothesis continues"""
+    source: SourcePairs | None = None
+    listed: ListedOutput | None = None
+
+    def pick_rows(self, rows: Int[Tensor, "rows"]) -> Self:
+        return replace(self, ancestry=self.ancestry[rows])
+
+    def pick_sentences(self, sentences: Int[Tensor, "kept"]) -> Self:
+        return replace(
+            self,
+            source=None if self.source is None else self.source.pick(sentences),
+            listed=None if self.listed is None else self.listed.pick(sentences),
+        )
+
+
+class Compiled(Packed):
+    """The packed decoder with compiled steps: where one thread computes, without gradients."""
+
+    def __init__(self, model: TransformerModel | GptModel, stacks: CompiledModel, words: Words | None = None) -> None:
+        super().__init__(model, words)
+        self.stacks = stacks
+
+    def start(self, source: Tensor | None, source_lengths: Tensor | None, rows: int = 1) -> Any:
+        if torch.is_grad_enabled() or torch.get_num_threads() > 1:
+            return super().start(source, source_lengths, rows)
+        read = None
+        if self.stacks.encoder is not None and source is not None and source_lengths is not None:
+            rows = len(source)
+            read = self._read(self.stacks.encoder, source, source_lengths)
+        ancestry = torch.empty(rows, 0, dtype=torch.int32)
+        listed = None if self._words is None else ListedOutput.of(self.model.output, self._words)
+        return CompiledState(sentences=rows, ancestry=ancestry, source=read, listed=listed)
+
+    def _read(self, encoder: CompiledStack, source: Tensor, lengths: Tensor) -> SourcePairs:
+        """Encode the source, without its padding, and project its keys and values."""
+        model: Any = self.model
+        length, longest = lengths.long().contiguous(), source.shape[1]
+        places = position_vectors(model.source, longest)
+        vocabulary = model.source.table.num_embeddings
+        encoded, first = encoder.encode(source.long().contiguous(), length, vocabulary, places)
+        return SourcePairs(self.stacks.decoder.remember(encoded), first, length, longest)
+
+    def advance(self, token: Tensor, before: Any) -> tuple[Float[Tensor, "rows width"], Any]:
+        if not isinstance(before, CompiledState):
+            return super().advance(token, before)
+        decoder, rows = self.stacks.decoder, len(token)
+        token = token.clamp(0, self.model.output.out_features - 1).contiguous()
+        steps = Steps(before.steps)
+        new = decoder.pairs(rows)
+        steps.add(new)
+        keys = max(steps.last + 1, 0 if before.source is None else before.source.longest)
+        made = torch.empty(rows, decoder.width)
+        places = position_vectors(self._embedding, steps.last + 1)
+        place = None if places is None else places[steps.last]
+        ancestry = before.ancestry.contiguous()
+        decoder.decode(token, before.sentences, place, steps, ancestry, before.source, decoder.space(rows, keys), made)
+        own = torch.arange(rows, dtype=torch.int32)[:, None]
+        return made, replace(before, steps=(*before.steps, new), ancestry=torch.cat([ancestry, own], 1))
+
+    def step(self, token: Int[Tensor, "rows"], state: State) -> tuple[Float[Tensor, "rows vocabulary"], Any]:
+        if not isinstance(state, CompiledState):
+            return super().step(token, state)
+        x, after = self.advance(token, fitting(state, CompiledState, token))
+        return self._output(x) if after.listed is None else after.listed(x), after
+
+
+def position_vectors(embedding: Embedding, count: int) -> Float[Tensor, "count width"] | None:
+    """The vectors that are added to the embeddings of the first positions; None where there are none."""
+    positions, width = embedding.positions, embedding.table.weight.shape[1]
+    if isinstance(positions, Sinusoidal):
+        return _waves(positions, count + -count % _WAVES, width)[:count]
+    if isinstance(positions, PositionVectors):
+        return positions.vectors(torch.arange(count), width).contiguous()
+    return None
+
+
+@lru_cache(maxsize=64)
+def _waves(positions: Sinusoidal, count: int, width: int) -> Tensor:
+    with torch.inference_mode(False):
+        return positions.vectors(torch.arange(count), width).float().contiguous()
