@@ -20,7 +20,7 @@ def seen_picture(classifier: Any, place: str, number: int | None, model: Path) -
     images = classifier.read(place)
     if number is None and len(images.which) > 1:
         raise UsageError(f"{place}: holds {len(images.which):,} pictures; choose one with --number, counted from 0")
-    return replace(see(classifier, images, number or 0), model=model.stem)
+    return replace(see(classifier, images, number or 0, effects=True), model=model.stem)
 
 
 def write_seen(seen: "Seen", page: Path) -> None:

@@ -33,6 +33,11 @@ TEXT = {"data": {"train": ["text.txt"], "dev": ["dev.txt"]}, "subwords": WORDS, 
 LABELED = {"data": {"train": ["train.tsv"], "dev": ["test.tsv"]}, "subwords": WORDS}
 TABLES: dict[str, dict[str, Any]] = {
     "en-de": {"data": PAIRS, "subwords": WORDS, "model": WRITER, "decoding": "beam(size=2, max_length=6)"},
+    "de-en": {
+        "data": {"train": ["train.de", "train.en"], "dev": ["dev.de", "dev.en"]},
+        "subwords": WORDS,
+        "model": WRITER,
+    },
     "lm": {"task": "language", **TEXT, "model": {**READER, "name": "gpt"}},
     "xl": {
         "task": "language",
@@ -67,7 +72,7 @@ TABLES: dict[str, dict[str, Any]] = {
 }
 METRICS = {"points": "exact", "pictures": "accuracy", "nodes": "accuracy"}
 SAME = {
-    "en-de": ("de-en", "a", "b", "old", "new", "with-attention", "without", "small-1", "small-2", "wide-1", "wide-2"),
+    "en-de": ("a", "b", "old", "new", "with-attention", "without", "small-1", "small-2", "wide-1", "wide-2"),
     "lm": ("novels", "elman", "gpt"),
     "lstm": ("lstm-attention",),
 }

@@ -23,8 +23,12 @@ from regard.data.image_arrays import ImageSet
 from regard.decoding.classifier import Labeling
 from regard.decoding.image_classifier import ImageClassifier
 from regard.decoding.scorer import evaluating
+from regard.inspection.explanation.head_effects import head_effects, moved_lengths
 from regard.inspection.page.standalone import standalone
 from regard.models.pictured import GridSight
+
+_QUICK = 500_000
+"""heads times the numbers of a picture: up to this, switching every head off takes about a second"""
 
 
 @dataclass(frozen=True)
@@ -34,6 +38,10 @@ class SeenLayer:
     name: str
     sight: GridSight
     weights: Float[Tensor, "tiles heads query key"]
+    moved: Float[Tensor, "tiles heads query key"]
+    """weights times the lengths of the values that they weigh: what each place adds (`head_effects`)"""
+    effects: tuple[float, ...] = ()
+    """what each head adds to the log-probability of the answer; empty where it was not measured"""
 
     @property
     def heads(self) -> int:
@@ -113,21 +121,37 @@ class Seen:
         return standalone(self.to_dict(), title, page="seeing")
 
 
-def see(classifier: ImageClassifier, images: ImageSet, number: int = 0) -> Seen:
-    """Look at how the model sees one example of some pictures."""
+def see(classifier: ImageClassifier, images: ImageSet, number: int = 0, *, effects: bool | None = None) -> Seen:
+    """Look at how the model sees one example of some pictures.
+
+    `effects` measures each head by the answer without it, a run of the model for each; None: unless that takes long.
+    """
     if not 0 <= number < len(images.which):
         raise UsageError(f"inspect: there is no picture {number}; there are {len(images.which):,}, from 0")
     sights = {name: classifier.model.sight(name) for name in attention_layers(classifier.model)}
     drawn = {name: sight for name, sight in sights.items() if sight is not None}
     if not drawn:
         raise UsageError("inspect: this model has no attention; vit, swin, and cnn with non_local have")
-    with evaluating([classifier.model]), record(classifier.model) as seen:
-        logits = classifier.model(*classifier.inputs(images, torch.tensor([number])))
+    inputs = classifier.inputs(images, torch.tensor([number]))
+    with evaluating([classifier.model]), record(classifier.model) as seen, moved_lengths(classifier.model) as lengths:
+        logits = classifier.model(*inputs)
+    answer, heads = int(logits[0].argmax()), sum(length.shape[1] for length in lengths.values())
+    found: dict[str, Tensor] = {}
+    if effects or (effects is None and heads * inputs[0][0].numel() <= _QUICK):
+        with evaluating([classifier.model]):
+            found = head_effects(classifier.model, inputs, lambda logits: logits.log_softmax(-1)[:, answer])
     chances = dict(zip(classifier.classes, logits[0].float().softmax(-1).tolist(), strict=True))
-    layers = tuple(SeenLayer(name, sight, seen[name][0].float().cpu()) for name, sight in drawn.items())
+    layers = tuple(
+        _seen_layer(name, sight, seen[name][0], lengths[name], found.get(name)) for name, sight in drawn.items()
+    )
     at = int(images.which[number])
     labeling = Labeling((max(chances, key=lambda label: chances[label]),), chances)
     return Seen(images.names[at], images.pixels[at], labeling, layers)
+
+
+def _seen_layer(name: str, sight: GridSight, weights: Tensor, lengths: Tensor, effects: Tensor | None) -> SeenLayer:
+    weights, told = weights.float().cpu(), () if effects is None else tuple(effects.tolist())
+    return SeenLayer(name, sight, weights, weights * lengths.float().cpu()[:, :, None], told)
 
 
 def as_bytes(pixels: Shaped[Tensor, "*shape"]) -> Shaped[Tensor, "*shape"]:
@@ -145,17 +169,22 @@ def _merged(joint: Tensor, before: GridSight, after: GridSight) -> Tensor:
 
 
 def _layer_dict(layer: SeenLayer) -> dict[str, Any]:
-    high = layer.weights.abs().amax(-1, keepdim=True).clamp(min=1e-12)
-    scaled = (layer.weights.clamp(min=0) / high * 255).round().to(torch.uint8)
     return {
         "name": layer.name,
         "rows": layer.sight.rows,
         "columns": layer.sight.columns,
         "heads": layer.heads,
         "cells": layer.sight.cells.tolist(),
-        "high": [round(float(value), 4) for value in high.flatten()],
-        "weights": _encoded(scaled),
+        "views": {"weights": _scaled(layer.weights), "moved": _scaled(layer.moved)},
+        "effects": [round(effect, 4) for effect in layer.effects],
     }
+
+
+def _scaled(values: Tensor) -> dict[str, Any]:
+    """Numbers as bytes, and the largest of each row."""
+    high = values.abs().amax(-1, keepdim=True).clamp(min=1e-12)
+    scaled = (values.clamp(min=0) / high * 255).round().to(torch.uint8)
+    return {"high": [round(float(value), 4) for value in high.flatten()], "bytes": _encoded(scaled)}
 
 
 def _encoded(values: Tensor) -> str:

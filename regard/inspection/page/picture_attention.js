@@ -33,8 +33,8 @@ function gray([channels, height, width], pixels) {
   return { gray: canvas, colored };
 }
 
-/** The weights of a place in one head of a layer, cell by cell, and the largest of them. */
-function reading(layer, place, head) {
+/** The weights of a place in one head of a layer, or what they move, cell by cell, and the largest of them. */
+function reading(layer, place, head, view = "weights") {
   const made = new Float32Array(layer.rows * layer.columns);
   const cell = place === null ? -1 : Math.floor(place.y * layer.rows) * layer.columns + Math.floor(place.x * layer.columns);
   const tile = layer.cells.findIndex((cells) => cells.includes(cell));
@@ -43,9 +43,9 @@ function reading(layer, place, head) {
   const slot = cells.indexOf(cell);
   const row = (tile * layer.heads + head) * cells.length + slot;
   cells.forEach((other, key) => {
-    if (other >= 0) made[other] = layer.bytes[row * cells.length + key] / 255;
+    if (other >= 0) made[other] = layer.views[view].bytes[row * cells.length + key] / 255;
   });
-  return { made, high: layer.high[row], cell };
+  return { made, high: layer.views[view].high[row], cell };
 }
 
 function heat(canvas, picture, rows, columns, values, cell, colors) {
@@ -86,9 +86,9 @@ export function showSeen(seen) {
   const find = (id) => document.getElementById(id);
   const [, height, width] = seen.shape;
   const picture = gray(seen.shape, bytes(seen.pixels));
-  for (const layer of seen.layers) layer.bytes = bytes(layer.weights);
+  for (const view of seen.layers.flatMap((layer) => Object.values(layer.views))) view.bytes = bytes(view.bytes);
   const hasClass = seen.layers.some((layer) => layer.cells.length === 1 && layer.cells[0][0] < 0);
-  const state = { view: hasClass ? "class" : "place", place: { x: 0.5, y: 0.5 }, kept: false };
+  const state = { view: hasClass ? "class" : "place", weighed: "weights", place: { x: 0.5, y: 0.5 }, kept: false };
   const large = find("picture").cloneNode(); // without the listeners of an earlier picture
   find("picture").replaceWith(large);
   const side = Math.max(height, width);
@@ -131,17 +131,24 @@ export function showSeen(seen) {
     }
     for (const { layer, heads } of panels) {
       for (const { canvas, note, head } of heads) {
-        const read = reading(layer, place, head);
+        const read = reading(layer, place, head, state.weighed);
         heat(canvas, picture, layer.rows, layer.columns, read.made, read.cell, colors);
+        const effect = layer.effects[head];
         note.textContent = `head ${head + 1}, to ${read.high.toFixed(2)}`;
+        if (effect === undefined) continue;
+        note.append(element("br"), `effect ${effect.toFixed(2)}`);
+        note.title = `without head ${head + 1} the answer's log-probability is ${effect.toFixed(3)} lower`;
       }
     }
     for (const button of buttons) button.setAttribute("aria-pressed", String(button.dataset.view === state.view));
+    for (const button of weighing) button.setAttribute("aria-pressed", String(button.dataset.weighed === state.weighed));
   });
   const views = [["class", "class token"], ["place", "chosen place"], ["rollout", "rollout over layers"]];
   const buttons = views.filter(([view]) => view !== "class" || hasClass).map(([view, text]) =>
     element("button", { type: "button", class: "plain", text, data: { view }, onclick() { state.view = view; draw(); } }));
-  find("choices").replaceChildren(...buttons);
+  const weighing = [["weights", "attention weights"], ["moved", "what is moved"]].map(([weighed, text]) =>
+    element("button", { type: "button", class: "plain", text, data: { weighed }, onclick() { state.weighed = weighed; draw(); } }));
+  find("choices").replaceChildren(...buttons, ...weighing);
 
   const point = (event) => {
     const box = large.getBoundingClientRect();

@@ -9,6 +9,7 @@ from regard.data.image_arrays import ImageSet
 from regard.data.image_files import Shape
 from regard.data.images import Shades
 from regard.decoding.image_classifier import ImageClassifier
+from regard.inspection.explanation.head_effects import switched_off
 from regard.inspection.explanation.seeing import Seen, see
 from regard.models.cnn import Cnn
 from regard.models.model import Design
@@ -94,6 +95,24 @@ def test_the_class_token_attends_too() -> None:
         seen("swin").layers[0].of_cell(None)
 
 
+@pytest.mark.parametrize("name", DESIGNS)
+def test_what_is_moved_and_what_the_answer_loses_without_a_head(name: str) -> None:
+    found, own = seen(name), classifier(DESIGNS[name])
+    answer = list(found.labeling.probabilities).index(found.labeling.labels[0])
+    for layer in found.layers:
+        shares = layer.moved / layer.weights.clamp(min=1e-12)
+        assert layer.moved.shape == layer.weights.shape
+        seen_keys = layer.weights > 1e-6
+        for query in range(shares.shape[2]):  # a value has one length, whoever looks at it
+            both = seen_keys[:, :, 0] & seen_keys[:, :, query]
+            torch.testing.assert_close(shares[:, :, query][both], shares[:, :, 0][both])
+        with torch.no_grad(), switched_off(own.model, {layer.name: [0]}):
+            without = own.model.eval()(*own.inputs(images(), torch.tensor([1]))).log_softmax(-1)[0, answer]
+        whole = torch.tensor(found.labeling.probabilities[found.labeling.labels[0]]).log()
+        assert layer.effects[0] == pytest.approx(float(whole - without), abs=1e-4)
+    assert see(own, images(), 1, effects=False).layers[0].effects == ()
+
+
 def test_wrong_places_are_one_sentence() -> None:
     found = seen("vit")
     with pytest.raises(UsageError, match="there is no pixel 8,0; the model sees 8 × 8 of them"):
@@ -116,3 +135,9 @@ def test_the_page_shows_every_layer_and_head(visit: Open, tmp_path: Path) -> Non
     assert opened.locator(".heads canvas").nth(2).evaluate("canvas => canvas.toDataURL()") != before
     opened.get_by_role("button", name="rollout over layers").click()
     assert opened.locator('[data-view="rollout"]').get_attribute("aria-pressed") == "true"
+    weighed = opened.locator(".heads canvas").nth(2).evaluate("canvas => canvas.toDataURL()")
+    opened.get_by_role("button", name="what is moved").click()
+    opened.wait_for_timeout(50)
+    assert opened.locator(".heads canvas").nth(2).evaluate("canvas => canvas.toDataURL()") != weighed
+    effect = seen("swin").layers[0].effects[0]
+    assert opened.locator("figcaption").first.inner_text().endswith(f"effect {effect:.2f}")
