@@ -163,7 +163,7 @@ class Translate(Task):
         dev, pairs = self._dev(folder, data, subwords, say)
         links = self._links(folder, data, corpus, subwords, say)
         fixed = {"training.guide": self.guide, **{f"subwords.{name}": getattr(self.subwords, name) for name in _CUT}}
-        stems = self.hallucination and self.hallucination.learned_from(store, subwords, fixed)
+        stems = None if (new := self.hallucination) is None else new.learned_from(store, subwords, fixed)
         batches = plan_of(store, self.batches, weighted_parts(store, self.data))
         return PreparedPairs(
             sizes={"source": len(subwords.source), "target": len(subwords.target)},
