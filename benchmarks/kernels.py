@@ -1,26 +1,32 @@
-"""Decoding with the compiled kernels and without: processor time of one thread, in turns, and what differs.
+"""Decoding with the compiled kernels, without, and by CTranslate2: processor time of one thread, in turns.
 
     python benchmarks/kernels.py runs/en-de test.en [--sentences 200] [--alone 15] [--rounds 5]
 
-Without the kernels everything is computed by torch, as where there is no compiler.
+Without the kernels everything is computed by torch, as where there is no compiler. CTranslate2 has the same weights in
+float32; it is handed subwords and gives subwords, where ours takes texts and gives texts.
 """
 
 import argparse
 import gzip
+import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+import ctranslate2
 import torch
 from measure import machine, print_table, quartiles, spread
 
 import regard
 from regard.decoding import topk
-from regard.decoding.packed import layer
+from regard.decoding.packed import layer, recognized
 from regard.decoding.strategies.beam import Beam
+from regard.interop.ctranslate2_export import export_ctranslate2
 from regard.native.kernels import Kernels, kernels
+
+Work = Callable[[], list[Any]]
 
 
 def main() -> None:
@@ -39,41 +45,68 @@ def main() -> None:
     opened = gzip.open if options.texts.suffix == ".gz" else open
     with opened(options.texts, "rt", encoding="utf-8") as file:
         texts = [line.strip() for line in file][: options.sentences]
-    translator = regard.load(options.model, engine="torch")
+    ours = regard.load(options.model, engine="torch")
+    pieces = [[ours.source.pieces[at] for at in ours.source.encode(text)] for text in texts]
     rows = []
-    for beam in (1, 5):
-        search = partial(translator.translate, strategy=Beam(size=beam, n_best=beam))
-        rows.append(row(f"beam {beam}, together", partial(search, texts), made, options.rounds))
-        rows.append(row(f"beam {beam}, alone", partial(apart, search, texts[: options.alone]), made, options.rounds))
-    print(f"{machine()}, kernels for {made.kind}")
+    with tempfile.TemporaryDirectory() as folder:
+        place = export_ctranslate2(options.model, Path(folder) / "float32", "float32")
+        other = ctranslate2.Translator(str(place), compute_type="float32", inter_threads=1, intra_threads=1)
+        for beam in (1, 5):
+            search = partial(ours.translate, strategy=Beam(size=beam))
+            theirs = partial(by_library, other, beam)
+            few, parts = texts[: options.alone], pieces[: options.alone]
+            rows.append(
+                row(f"together, beam {beam}", partial(search, texts), partial(theirs, pieces), made, options.rounds)
+            )
+            alone = partial(apart, search, few), partial(apart, theirs, parts)
+            rows.append(row(f"alone, beam {beam}", *alone, made, options.rounds))
+    print(f"{machine()}, kernels for {made.kind}, CTranslate2 {ctranslate2.__version__}")
     print_table("Compiled kernels", rows)
 
 
-def apart(search: Callable[[list[str]], list[Any]], texts: list[str]) -> list[Any]:
+def by_library(library: Any, beam: int, pieces: list[list[str]]) -> list[Any]:
+    """What CTranslate2 makes of subwords; outputs may be as long as ours."""
+    longest = 2 * (max(map(len, pieces)) + 1) + 20
+    how = {"beam_size": beam, "max_decoding_length": longest, "max_batch_size": 2048, "batch_type": "tokens"}
+    found: list[Any] = library.translate_batch(pieces, **how)
+    return found
+
+
+def apart(search: Callable[[list[Any]], list[Any]], texts: list[Any]) -> list[Any]:
     """Each text translated by itself."""
     return [search([text])[0] for text in texts]
 
 
-def row(name: str, work: Callable[[], list[Any]], made: Kernels, rounds: int) -> dict[str, str]:
-    """What the kernels save, and whether they change anything."""
-    times: dict[bool, list[float]] = {True: [], False: []}
-    found: dict[bool, list[Any]] = {}
+def row(name: str, ours: Work, theirs: Work, made: Kernels, rounds: int) -> dict[str, str]:
+    """What the kernels save, whether they change anything, and how they stand beside CTranslate2."""
+    contestants = {"torch": ours, "kernels": ours, "CTranslate2": theirs}
+    times: dict[str, list[float]] = {contestant: [] for contestant in contestants}
+    found: dict[str, list[Any]] = {}
+    names = list(contestants)
     for at in range(rounds + 1):
-        for native in (at % 2 == 0, at % 2 == 1):
-            topk.kernels = layer.kernels = lambda native=native: made if native else None
+        for contestant in names[at % 3 :] + names[: at % 3]:
+            native = made if contestant == "kernels" else None
+            topk.kernels = layer.kernels = recognized.kernels = lambda native=native: native
+            if contestant == "kernels":
+                ours()  # which packs the weights, once for a model
             began = time.process_time()
-            found[native] = work()
+            found[contestant] = contestants[contestant]()
             if at:
-                times[native].append(time.process_time() - began)
-    count = len(found[True])
-    pairs = list(zip(found[True], found[False], strict=True))
-    other = sum([best.text for best in a.n_best] != [best.text for best in b.n_best] for a, b in pairs)
+                times[contestant].append(time.process_time() - began)
+    count = len(found["torch"])
+    pairs = list(zip(found["kernels"], found["torch"], strict=True))
+    middle = {contestant: quartiles(spent)[0] / count * 1e3 for contestant, spent in times.items()}
+
+    def ratio(contestant: str) -> str:
+        each = zip(times[contestant], times["kernels"], strict=True)
+        return f"{spread(quartiles([its / own for its, own in each]), 2)} ×"
+
     return {
         "sentences": f"{count} {name}",
-        "torch": f"{quartiles(times[False])[0] / count * 1e3:.2f} ms each",
-        "kernels": f"{quartiles(times[True])[0] / count * 1e3:.2f} ms each",
-        "faster by": f"{spread(quartiles([a / b for a, b in zip(times[False], times[True], strict=True)]), 2)} ×",
-        "other n-best": str(other),
+        **{contestant: f"{spent:.2f} ms each" for contestant, spent in middle.items()},
+        "faster than torch": ratio("torch"),
+        "than CTranslate2": ratio("CTranslate2"),
+        "other texts than torch": str(sum(a.text != b.text for a, b in pairs)),
         "scores differ by": f"{max(abs(a.score - b.score) for a, b in pairs):.1e}",
     }
 

@@ -41,9 +41,7 @@ class SearchTask:
     listen: Callable[[Tensor, Tensor], object] | None = None
     """is called at each step with the numbers of the sentences and their new tokens"""
 
-    def compiled(
-        self, size: int, n_best: int, length_penalty: float, enough: float
-    ) -> list[list[Hypothesis]] | None:
+    def compiled(self, size: int, n_best: int, length_penalty: float, enough: float) -> list[list[Hypothesis]] | None:
         """What the compiled beam search finds; None where it cannot do the task."""
         watched = self.trace is not None or self.stops is not None or self.listen is not None
         if watched or not can_search(self.scorer.alone, self.states.parts[0], self.rules, size):

@@ -70,10 +70,10 @@ class CompiledStack:
         sentences: int,
         place: Tensor | None,
         steps: "Steps",
-        ancestry: Int[Tensor, "rows room"],
+        ancestry: Int[Tensor, "most_rows room"],
         source: "SourcePairs | None",
         space: Tensor,
-        made: Float[Tensor, "rows width"],
+        made: Float[Tensor, "most_rows width"],
     ) -> None:
         """One step: the hidden states into `made`, keys and values into the last of `steps`."""
         read: tuple[Any, ...] = (None, 0, None, None) if source is None else source.given
@@ -100,7 +100,7 @@ class SourcePairs:
 class Steps:
     """The keys and values of all steps of a decoder so far, as addresses."""
 
-    def __init__(self, pairs: Sequence[Float[Tensor, "layers rows pair"]] = ()) -> None:
+    def __init__(self, pairs: Sequence[Float[Tensor, "layers _ pair"]] = ()) -> None:
         self._pairs = list(pairs)
         self._make()
 
@@ -157,7 +157,7 @@ class BestWords:
         self.logits, self.tokens = torch.empty(rows, count), torch.empty(rows, count, dtype=torch.int32)
         self.given = tuple(one.data_ptr() for one in (self.norm, self.ending, self.logits, self.tokens))
 
-    def __call__(self, x: Float[Tensor, "rows width"], rows: int) -> None:
+    def __call__(self, x: Float[Tensor, "most_rows width"], rows: int) -> None:
         """Fill `norm`, `ending` (the logit of the token `end`), `logits` and `tokens` for the first rows of x."""
         self._call(
             *(self._output, rows, x.data_ptr(), self._end, self._banned.data_ptr(), self._banned.shape[0], self._count),

@@ -34,14 +34,14 @@ def test_another_source_is_another_library(fresh: Path, tmp_path: Path, monkeypa
     before = library_file("plain")
     other = tmp_path / "other.c"
     other.write_text("int nothing;\n")
-    monkeypatch.setattr(compiling, "SOURCE", other)
+    monkeypatch.setattr(compiling, "SOURCES", (other,))
     assert library_file("plain") != before
 
 
 def test_what_cannot_be_compiled_is_told_and_leaves_nothing(
     fresh: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compiling, "SOURCE", tmp_path / "broken.c")
+    monkeypatch.setattr(compiling, "SOURCES", (tmp_path / "broken.c",))
     (tmp_path / "broken.c").write_text("not C\n")
     with pytest.raises(RegardError, match="cannot compile them: "):
         compiled("plain")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from regard.decoding import topk
-from regard.decoding.packed import layer
+from regard.decoding.packed import layer, recognized
 from regard.decoding.search import search
 from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategies.greedy import Greedy
@@ -172,7 +172,7 @@ def test_searches_find_the_same_with_and_without(made: Kernels, name: str, monke
     for strategy in (*STRATEGIES, Sample(top_k=5, max_length=6, seed=1)):
         found = []
         for chosen in (made, None):
-            for module in (topk, layer):
+            for module in (topk, layer, recognized):
                 monkeypatch.setattr(module, "kernels", lambda chosen=chosen: chosen)
             found.append(search(model, *given_, strategy, prefixes))
         assert [[one.tokens for one in own] for own in found[0]] == [[one.tokens for one in own] for own in found[1]]

@@ -27,6 +27,7 @@ from regard.models.gpt import GptModel
 from regard.models.transformer import TransformerModel
 from regard.models.writer import State, fitting
 
+
 @dataclass(frozen=True, kw_only=True)
 class PackedState(State):
     """The KV caches of all layers: one for the past, and the keys and values of the source."""

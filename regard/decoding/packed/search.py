@@ -134,7 +134,7 @@ class CompiledSearch:
 
     def _widen(self, room: int) -> None:
         """Let hypotheses have a longer past."""
-        before, other = self._ancestry
+        before, _ = self._ancestry
         wider = torch.empty(len(before), room, dtype=torch.int32)
         wider[:, : before.shape[1]] = before
         self._ancestry = wider, torch.empty_like(wider)

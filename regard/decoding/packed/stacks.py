@@ -125,17 +125,31 @@ def compilable(model: TransformerModel | GptModel, lanes: int) -> bool:
 def _is_plain(stack: Stack, embedding: Embedding, lanes: int) -> bool:
     width = embedding.table.weight.shape[1]
     first: Any = stack.blocks[0]
-    for block in stack.blocks:
-        attentions: list[Any] = [block.self_attention, *([block.cross] if block.cross is not None else [])]
-        feed: Any = block.feedforward
-        same = (feed.inner.out_features, feed.activation) == (first.feedforward.inner.out_features, first.feedforward.activation)
-        if type(feed) is not FeedForward or not same or feed.activation not in ACTIVATION_CODES:
-            return False
-        if feed.outer.out_features != width or any(type(norm) is not nn.LayerNorm for norm in block.norms.values()):
-            return False
-        for one in attentions:
-            if list(one.projections.split) != [width] * 3 or one.heads != first.self_attention.heads:
-                return False
-            if one.key_heads != one.heads or width % (one.heads * lanes) or type(one.reading.positions) is not Position:
-                return False
-    return embedding.table.weight.is_contiguous() and type(stack.norm) in (nn.LayerNorm, nn.Identity)
+    heads, hidden = first.self_attention.heads, first.feedforward.inner.out_features
+    return (
+        embedding.table.weight.is_contiguous()
+        and type(stack.norm) in (nn.LayerNorm, nn.Identity)
+        and width % (heads * lanes) == 0
+        and all(_is_plain_layer(block, width, heads, hidden, first.feedforward.activation) for block in stack.blocks)
+    )
+
+
+def _is_plain_layer(block: Any, width: int, heads: int, hidden: int, activation: str) -> bool:
+    """Whether a layer has the parts and sizes that are compiled."""
+    own, cross, feed = block.self_attention, block.cross, block.feedforward
+    attentions = [own] if cross is None else [own, cross]
+    if type(feed) is not FeedForward or feed.activation != activation or activation not in ACTIVATION_CODES:
+        return False
+    if any(type(norm) is not nn.LayerNorm or norm.normalized_shape != (width,) for norm in block.norms.values()):
+        return False
+    if any(one.heads != heads or one.key_heads != heads for one in attentions):
+        return False
+    if any(type(one.reading.positions) is not Position for one in attentions):
+        return False
+    sizes = [(own.projections.joint, 3 * width, width), (feed.inner, hidden, width), (feed.outer, width, hidden)]
+    sizes += [(one.output, width, width) for one in attentions]
+    if cross is not None:
+        sizes += [(cross.projections.query, width, width), (cross.projections.source, 2 * width, width)]
+    return all(linear.weight.shape == (outputs, inputs) for linear, outputs, inputs in sizes) and all(
+        list(one.projections.split) == [width] * 3 for one in attentions
+    )

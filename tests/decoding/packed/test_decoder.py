@@ -102,22 +102,6 @@ def test_a_state_is_a_value() -> None:
 
 
 @torch.inference_mode()
-def test_what_no_hypothesis_sees_is_cleared_away() -> None:
-    model = gpt()
-    fast = packed(model)
-    state = fast.step(torch.tensor([5]), start_one(fast))[1].spread(4)
-    for _ in range(60):
-        _, state = fast.step(torch.randint(4, VOCABULARY, (4,)), state)
-        state = state.reorder(torch.zeros(4, dtype=torch.long))  # all go on from the first
-    assert state.length == 61
-    assert state.seen.shape[2] < 2 * 61  # and not 4 · 61
-
-
-def start_one(model: Any) -> Any:
-    return model.start(None, None, 1)
-
-
-@torch.inference_mode()
 def test_logits_of_some_words_alone() -> None:
     model = transformer()
     words = Words.of([0, 1, 2, 3, 9], [[33, 60], [], [7], [61, 62]], torch.device("cpu"))

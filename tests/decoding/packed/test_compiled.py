@@ -1,0 +1,105 @@
+"""The compiled steps have the numbers of the packed ones by torch, under every instruction set of this machine."""
+
+import shutil
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import torch
+from torch import nn
+
+from regard.base.errors import UsageError
+from regard.decoding.packed import recognized as recognizing
+from regard.decoding.packed.compiled import Compiled, CompiledState
+from regard.decoding.packed.decoder import packed
+from regard.decoding.packed.plain import Packed, PackedState
+from regard.decoding.workers import one_core
+from regard.models.gpt import Gpt
+from regard.models.transformer import Transformer
+from regard.native.kernels import Kernels
+
+VOCABULARY = 71
+LENGTHS = torch.tensor([5, 2, 7, 1])
+RUNS = {"AVX512": ("avx512", "avx2", "plain"), "AVX2": ("avx2", "plain")}
+HERE = RUNS.get(torch.backends.cpu.get_cpu_capability(), ("plain",))
+SIZES: dict[str, Any] = {"width": 32, "heads": 2, "feedforward": 27}
+
+pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
+
+
+@pytest.fixture(autouse=True, params=HERE)
+def one_thread(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    made = Kernels(request.param)
+    monkeypatch.setattr(recognizing, "kernels", lambda: made)
+    with torch.inference_mode(), one_core():
+        yield
+
+
+def transformer(**changes: Any) -> Any:
+    torch.manual_seed(1)
+    made = Transformer(encoder_layers=2, decoder_layers=2, **SIZES | changes)
+    model = made.build({"source": VOCABULARY, "target": VOCABULARY}).eval()
+    for norm in (part for part in model.modules() if isinstance(part, nn.LayerNorm)):
+        norm.weight.normal_(1, 0.3)
+        norm.bias.normal_(0, 0.3)
+    return model
+
+
+MODELS: dict[str, Any] = {
+    "norms before": transformer,
+    "norms after": lambda: transformer(norm_place="after", output_bias="learned"),
+    "gelu, learned positions": lambda: transformer(activation="gelu", positions="learned(40)", linear_bias="none"),
+    "language model": lambda: Gpt(layers=2, **SIZES).build({"text": VOCABULARY}).eval(),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_steps_are_those_of_torch_whatever_a_search_does_with_the_states(name: str) -> None:
+    model = MODELS[name]()
+    fast, plain = packed(model), Packed(model)
+    assert isinstance(fast, Compiled)
+    source = torch.randint(4, VOCABULARY, (4, 7))
+    given = (None, None, 4) if name == "language model" else (source, LENGTHS, 1)
+    quick, slow = fast.start(*given), plain.start(*given)
+    assert isinstance(quick, CompiledState)
+    sentences, beams = 4, 1
+    for step in range(12):
+        token = torch.randint(4, VOCABULARY, (sentences * beams,))
+        found, quick = fast.step(token, quick)
+        wanted, slow = plain.step(token, slow)
+        torch.testing.assert_close(found, wanted, atol=1e-5, rtol=1e-5)
+        if step == 1:
+            beams, quick, slow = 3, quick.spread(3), slow.spread(3)
+        if step > 2:
+            rows = (torch.arange(sentences)[:, None] * beams + torch.randint(beams, (sentences, beams))).flatten()
+            quick, slow = quick.reorder(rows), slow.reorder(rows)
+        if step in (5, 8):
+            stay = torch.arange(sentences)[1:]
+            sentences, quick, slow = sentences - 1, quick.keep(stay), slow.keep(stay)
+
+
+def test_a_row_does_not_depend_on_its_company() -> None:
+    fast: Any = packed(transformer())
+    source, token = torch.randint(4, VOCABULARY, (4, 7)), torch.randint(4, VOCABULARY, (4,))
+    together, _ = fast.advance(token, fast.start(source, LENGTHS))
+    for at in range(4):
+        one = slice(at, at + 1)
+        alone, _ = fast.advance(token[one], fast.start(source[one, : LENGTHS[at]], LENGTHS[one]))
+        assert torch.equal(alone, together[one])
+
+
+def test_with_gradients_or_several_threads_torch_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    fast: Any = packed(transformer())
+    source, token = torch.randint(4, VOCABULARY, (4, 7)), torch.randint(4, VOCABULARY, (4,))
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
+    state = fast.start(source, LENGTHS)
+    assert isinstance(state, PackedState)
+    assert fast.step(token, state)[0].shape == (4, VOCABULARY)
+
+
+def test_a_source_that_is_not_in_the_vocabulary_is_told() -> None:
+    fast: Any = packed(transformer())
+    with pytest.raises(UsageError, match="a token that is not among the 71"):
+        fast.start(torch.full((1, 3), VOCABULARY), torch.tensor([3]))
+    with pytest.raises(UsageError, match="must be from 1 to 3, but are"):
+        fast.start(torch.full((1, 3), 5), torch.tensor([4]))
