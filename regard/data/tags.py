@@ -6,6 +6,7 @@
 | `jsonl` | an object a line with the lists `words` and `tags` |
 """
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
@@ -24,12 +25,13 @@ from regard.data.framed import Frame, FramedTexts, batch_of
 from regard.data.item import even_rows
 from regard.data.plan import BatchPlan, BatchPosition
 from regard.data.subwords.tokenizer import Subwords
+from regard.data.unseen import unseen_labels
 from regard.data.word_dropout import WordDropout
 
 TaggedFormat = Literal["columns", "jsonl"]
 _LOOKED_AT = 2_000
 NO_TAG = -1
-"""where no tag is asked for: padding, marks, and all tokens of a word but its first"""
+"""where no tag is asked for: padding, marks, all tokens of a word but its first, and tags that training did not see"""
 
 
 @dataclass(frozen=True)
@@ -112,18 +114,15 @@ def _of_objects(lines: Iterator[tuple[int, str]], path: Path) -> Iterator[Tagged
         yield TaggedSentence(tuple(words), tuple(tags), number)
 
 
-def tag_numbers(sentences: Sequence[TaggedSentence], tags: Sequence[str], where: str) -> list[list[int]]:
-    """The numbers of each sentence's tags; a tag that training did not see is an error."""
+def tag_numbers(sentences: Sequence[TaggedSentence], tags: Sequence[str]) -> list[list[int]]:
+    """The numbers of each sentence's tags; `NO_TAG` for a tag that training did not see."""
     number = {tag: at for at, tag in enumerate(tags)}
-    for sentence in sentences:
-        for tag in sentence.tags:
-            if tag not in number:
-                listed = ", ".join(tags)
-                raise RegardError(
-                    f"{where}, line {sentence.line}: the tag '{tag}' does not occur in the training data; "
-                    f"tags are: {listed}"
-                )
-    return [[number[tag] for tag in sentence.tags] for sentence in sentences]
+    return [[number.get(tag, NO_TAG) for tag in sentence.tags] for sentence in sentences]
+
+
+def unseen_tags(sentences: Sequence[TaggedSentence], tags: Sequence[str]) -> Counter[str]:
+    """How often each tag occurs that training did not see."""
+    return unseen_labels((tag for sentence in sentences for tag in sentence.tags), tags)
 
 
 def word_row(

@@ -135,6 +135,7 @@ class Multitask(Task):
             tokenizers={"text": subwords.to_json()},
             summary="; ".join(f"{name}: {own.summary}" for name, own in found.items()),
             heads=found,
+            notes=tuple(note for own in found.values() for note in own.notes),
         )
 
     def loss(self, model: Headed, item: SeveralItems) -> Loss:

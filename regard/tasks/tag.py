@@ -23,8 +23,10 @@ from regard.data.tags import (
     TaggedTexts,
     read_tagged,
     tag_numbers,
+    unseen_tags,
     word_row,
 )
+from regard.data.unseen import unseen_note
 from regard.data.word_dropout import WordDropout
 from regard.decoding.strategy import Strategy
 from regard.decoding.tagger import Tagger
@@ -104,15 +106,17 @@ class Tag(Task):
         say("encoding")
         held_out = () if self.data.dev is None else tuple(self.data.read(self.data.dev, data))
         dev_where = " and ".join(str(data / file) for file in self.data.dev or ())
+        unseen = unseen_tags(held_out, tags)
         return PreparedTags(
             sizes={"text": len(subwords), "tags": len(tags)},
-            train=self._rows(sentences, tags, subwords, where),
-            dev=self._rows(held_out, tags, subwords, dev_where).all() if held_out else [],
+            train=self._rows(sentences, tags, subwords),
+            dev=self._rows(held_out, tags, subwords).all() if held_out else [],
             tokenizers={"text": subwords.to_json()},
             summary=f"{len(sentences):,} training sentences, {len(tags)} tags",
             tags=tags,
             subwords=subwords,
             held_out=held_out,
+            notes=(unseen_note(unseen, dev_where, "tag", "word"),) if unseen else (),
         )
 
     def texts(self, data: Path) -> list[str]:
@@ -128,6 +132,8 @@ class Tag(Task):
     def metrics(self, model: Headed, prepared: PreparedTags) -> dict[str, float]:
         """The loss, the share of words whose tag is right and, for tags of chunks, their F1."""
         found = mean_losses(model, prepared.dev, self.loss)
+        known, unseen = sum(item.count for item in prepared.dev), unseen_tags(prepared.held_out, prepared.tags).total()
+        found["accuracy"] *= known / (known + unseen)
         if not is_chunked(prepared.tags):
             return found
         tagger = Tagger(model, prepared.subwords, prepared.tags, frame=self.frame)
@@ -158,7 +164,8 @@ class Tag(Task):
     def evaluate(cls, opened: Tagger, files: Sequence[Path], how: Evaluation) -> list[QualityScore]:
         """F1 of chunks, if the tags mark any, and accuracy by word."""
         sentences = [sentence for file in files for sentence in read_tagged(file, column=opened.column)]
-        tag_numbers(sentences, opened.tags, str(files[0]))
+        if unseen := unseen_tags(sentences, opened.tags):
+            how.warn(unseen_note(unseen, str(files[0]), "tag", "word"))
         predicted = opened.tag([sentence.words for sentence in sentences])
         if how.out is not None:
             write_text(how.out, "".join(f"{' '.join(tags)}\n" for tags in predicted))
@@ -168,11 +175,9 @@ class Tag(Task):
         scores = [QualityScore("F1", 100 * chunk_f1(true, predicted), after=" % of chunks")]
         return [*(scores if is_chunked(opened.tags) else []), QualityScore("accuracy", right, after=" % of words")]
 
-    def _rows(
-        self, sentences: Sequence[TaggedSentence], tags: Sequence[str], subwords: Subwords, where: str
-    ) -> TaggedRows:
+    def _rows(self, sentences: Sequence[TaggedSentence], tags: Sequence[str], subwords: Subwords) -> TaggedRows:
         rows, marked = [], []
-        for sentence, numbers in zip(sentences, tag_numbers(sentences, tags, where), strict=True):
+        for sentence, numbers in zip(sentences, tag_numbers(sentences, tags), strict=True):
             row, places = word_row(subwords, sentence.words, self.frame)
             own = [NO_TAG] * len(row[0])
             for at, number in zip(places, numbers, strict=True):

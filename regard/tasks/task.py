@@ -5,6 +5,7 @@ training; a field with `metadata={"path": "training.loss"}` is read from that pl
 `doctor`, `evaluate`, `compare` and `regard.load` know tasks, never pairs of tokens.
 """
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -142,6 +143,8 @@ class Evaluation:
     """how many tokens back a model with a rolling memory sees; None: as in training"""
     judged: Callable[[Judged], Any] = lambda judged: None
     """is called with the outputs and their references, by tasks that write text"""
+    warn: Callable[[str], Any] = lambda text: warnings.warn(text, stacklevel=3)
+    """is told what a reader of the scores should know, such as labels that training did not see"""
     started: Callable[[int], Callable[[int], Any]] = lambda count: lambda done: None
     """a progress bar: called with the number of examples, returns a function called with the number done"""
 

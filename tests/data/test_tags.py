@@ -7,7 +7,7 @@ from regard.base.errors import RegardError
 from regard.data.framed import Frame
 from regard.data.plan import BatchPlan, BatchPosition, BatchSettings
 from regard.data.subwords.learn import SubwordSettings, learn_subwords
-from regard.data.tags import NO_TAG, TaggedRows, TaggedSentence, read_tagged, tag_numbers, word_row
+from regard.data.tags import NO_TAG, TaggedRows, TaggedSentence, read_tagged, tag_numbers, unseen_tags, word_row
 
 
 def written(folder: Path, name: str, text: str) -> Path:
@@ -40,11 +40,10 @@ def test_a_mistake_names_its_line(tmp_path: Path, name: str, text: str, complain
         read_tagged(written(tmp_path, name, text))
 
 
-def test_a_tag_that_training_did_not_see_is_named() -> None:
-    with pytest.raises(
-        RegardError, match=r"dev, line 3: the tag 'X' does not occur in the training data; tags are: A, B"
-    ):
-        tag_numbers([TaggedSentence(("a",), ("X",), 3)], ["A", "B"], "dev")
+def test_a_tag_that_training_did_not_see_has_no_number_and_is_counted() -> None:
+    sentences = [TaggedSentence(("a", "b"), ("X", "B"), 3)]
+    assert tag_numbers(sentences, ["A", "B"]) == [[NO_TAG, 1]]
+    assert unseen_tags(sentences, ["A", "B"]) == {"X": 1}
 
 
 def test_a_word_is_found_at_its_first_token() -> None:

@@ -114,6 +114,7 @@ def compare(
                 tokenize=tokenize,
                 groups=groups,
                 judged=partial(outputs.__setitem__, name),
+                warn=lambda text: typer.echo(f"warning: {text}", err=True),
             )
             task, loaded = load_task(model, device=device, engine=engine, threads=threads)
             found = task.evaluate(loaded, test, how)[0]
