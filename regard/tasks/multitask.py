@@ -58,6 +58,8 @@ class HeadSettings:
         check_one_of("head", get_args(HeadTask), task=self.task)
         if isinstance(self.data, Mapping):
             object.__setattr__(self, "data", from_dict(self.data, _DATA[self.task], "data"))
+        if getattr(self.data, "factor", None) is not None:
+            raise ConfigError("data.factor: tasks that share an encoder read words alone; use the task tag by itself")
         if not 0 < self.weight < inf:
             raise ConfigError(f"weight must be more than 0, and finite, but is {self.weight}")
 
