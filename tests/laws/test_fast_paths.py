@@ -28,6 +28,7 @@ from regard.layers.feed import FEEDS
 from regard.layers.mixer import MIXERS, Mixer
 from regard.layers.residual import Residual
 from regard.models.gpt import Gpt
+from regard.models.t5 import T5
 from regard.models.transformer import Transformer
 from regard.models.writer import Transducer, Writer
 
@@ -38,6 +39,7 @@ LENGTHS = torch.tensor([4, 7])
 SMALL: dict[type, dict[str, Any]] = {
     Transformer: {"encoder_layers": 1, "decoder_layers": 2, "width": 16, "heads": 2, "feedforward": 24, "tie": "none"},
     Gpt: {"layers": 2, "width": 16, "heads": 2, "feedforward": 24, "tie": "none"},
+    T5: {"encoder_layers": 1, "decoder_layers": 2, "width": 16, "heads": 2, "feedforward": 24},
 }
 SIZES = Sizes(width=16, heads=2, key_heads=2, query_width=8, key_width=8, value_width=8)
 TOLERANCE = 1e-4
@@ -81,6 +83,7 @@ def model(design: type, settings: dict[str, Any]) -> Writer:
         pytest.skip(str(error))
 
 
+packable_designs = pytest.mark.parametrize(("design", "settings"), [*chosen(Transformer), *chosen(Gpt), *chosen(T5)])
 designs = pytest.mark.parametrize(("design", "settings"), [*chosen(Transformer), *chosen(Gpt)])
 
 
@@ -246,6 +249,8 @@ def check_packed(model: Writer) -> None:
         for token, expected in zip(tokens, own_steps(model), strict=True):
             logits, state = fast.step(token, state)
             close(logits[:, :VOCABULARY], expected)
+        hidden, _ = fast.read(tokens.T.contiguous(), fast.start(source, lengths, BATCH))
+        close(fast.logits(hidden)[-1, :VOCABULARY], logits[-1, :VOCABULARY])
 
 
 @torch.no_grad()
@@ -296,12 +301,12 @@ def check_ctranslate2(model: Any, folder: Path) -> None:
 # The laws
 
 
-@designs
+@packable_designs
 def test_packed_steps_are_the_models_own_for_every_setting(model: Writer) -> None:
     check_packed(model)
 
 
-@both
+@pytest.mark.parametrize("design", [Transformer, Gpt, T5])
 @changed
 def test_packed_steps_are_the_models_own_after_every_change(design: type, change: Change) -> None:
     model = build(design, {})
