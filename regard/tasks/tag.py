@@ -234,7 +234,7 @@ def _words_alone(logits: Tensor, tags: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """The logits and tags of words, without the tokens between them, and where there is a word in each row."""
     asked = tags != NO_TAG
     counts = asked.sum(1)
-    order = (~asked).to(torch.uint8).argsort(1, stable=True)[:, : int(counts.max())]
+    order = (~asked).to(torch.uint8).argsort(dim=1, stable=True)[:, : int(counts.max())]
     keep = torch.arange(order.shape[1], device=tags.device) < counts[:, None]
     own = logits.gather(1, order[:, :, None].expand(-1, -1, logits.shape[2]))
     return own, tags.gather(1, order).clamp(min=0), keep

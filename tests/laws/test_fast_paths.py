@@ -343,7 +343,8 @@ def test_the_usual_ones_are_fast() -> None:
     for design in SMALL:
         model = build(design, {})
         assert isinstance(packed(model), Packed)
-        for change in (another_epsilon, one_other_epsilon, plain_norm, another_scale, rebuilt()):
+        further = () if design is T5 else (another_epsilon, one_other_epsilon, plain_norm, rebuilt())
+        for change in (another_scale, *further):
             model = build(design, {})
             change(model)
             assert isinstance(packed(model.eval()), Packed)

@@ -9,6 +9,7 @@ from torch import Tensor
 from torch.nn.functional import one_hot
 
 import regard
+from regard.base.errors import UsageError
 from regard.decoding.tagger import Tagger
 from regard.models.headed import Headed
 from regard.tasks.run import run_of
@@ -49,6 +50,28 @@ def test_it_learns_and_is_evaluated(tmp_path: Path) -> None:
     scores = Tag.evaluate(tagger, [tmp_path / "train.txt"], Evaluation(out=tmp_path / "out.txt"))
     assert [str(score) for score in scores] == ["F1 100.00 % of chunks", "accuracy 100.00 % of words"]
     assert (tmp_path / "out.txt").read_text(encoding="utf-8").splitlines()[0] == "B-NP I-NP B-VP B-NP I-NP"
+
+
+def test_tags_are_judged_together_and_words_may_have_a_factor(tmp_path: Path) -> None:
+    """The word says nothing here: a tag follows from the factor and from the tag before."""
+    lines = "".join(
+        f"x {factor} {tag}\n" for factor, tag in (("N", "B-NP"), ("N", "I-NP"), ("V", "B-VP"), ("N", "B-NP"))
+    )
+    (tmp_path / "train.txt").write_text(f"{lines}\n" * 8, encoding="utf-8")
+    training = TABLES["training"] | {"loss": {"transitions": "learned"}, "steps": 40}
+    data = {"train": ["train.txt"], "dev": ["train.txt"], "factor": 2}
+    tables = TABLES | {"data": data, "training": training, "model": TABLES["model"] | {"positions": "none"}}
+    train_run(run_of(tables, "run"), tmp_path / "run", tmp_path, Progress())
+    tagger = regard.load(tmp_path / "run", expect=Tagger)
+    assert tagger.model.chain is not None
+    (found,) = tagger.predict(["x|N x|N x|V x|N"])
+    assert found.text == "B-NP I-NP B-VP B-NP"
+    (best,) = Tag.evaluate(tagger, [tmp_path / "train.txt"], Evaluation())[:1]
+    assert best.value == 100
+    with pytest.raises(UsageError, match=r"write word\|factor, not x"):
+        tagger.predict(["x x"])
+    with pytest.raises(UsageError, match="sentence 1 needs a factor for each word, such as N"):
+        tagger.tag([["x"]])
 
 
 def test_a_tag_that_training_did_not_see_is_an_error_of_the_model(tmp_path: Path) -> None:
