@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear, scaled_dot_product_attention
 
 from regard.attention.multihead import MultiHead
-from regard.attention.position import Position
+from regard.attention.positions.rotary import Rotary
 from regard.base.errors import UsageError
 from regard.layers.activation import ACTIVATIONS
 from regard.layers.block import Block
@@ -51,24 +51,22 @@ class PackedLayer:
         `at` is the position of the new ones.
         """
         beams = bias.shape[2]
-        if self.key_heads == self.heads:
+        if self.key_heads == self.heads and type(self._positions) is not Rotary:
             query, *pair = self._project_both(x, beams).unbind()
         else:
-            query, *pair = self._project_grouped(x, beams)
-        if type(self._positions) is not Position:
-            query, pair[0] = self._positions.place(query, at, "query"), self._positions.place(pair[0], at, "key")
+            query, *pair = self._project_grouped(x, beams, at)
         for place, made in zip(new.unbind(), pair, strict=True):
             place.copy_(made)
         return self._leave("self_attention", self._merge(attend_packed(query, key, value, bias, self._scale)).add_(x))
 
-    def _project_grouped(self, x: Tensor, beams: int) -> list[Tensor]:
-        """The same as `_project_both` where several query heads share a key head."""
+    def _project_grouped(self, x: Tensor, beams: int, at: Tensor) -> tuple[Tensor, ...]:
+        """The same as `_project_both` where several query heads share a key head, or heads are turned (rotary)."""
         made = self._project(self._enter("self_attention", x))
-        sizes = [count * self.width for count in (self.heads, self.key_heads, self.key_heads)]
-        return [
-            part.view(-1, beams, part.shape[1] // self.width, self.width).transpose(1, 2)
-            for part in made.split(sizes, 1)
-        ]
+        heads = made.view(-1, beams, made.shape[1] // self.width, self.width).transpose(1, 2)
+        both, value = heads.tensor_split([self.heads + self.key_heads], 1)
+        if type(self._positions) is Rotary:  # which turns queries and keys alike
+            both = self._positions.place(both, at, "query")
+        return (*both.tensor_split([self.heads], 1), value)
 
     def read_source(self, x: Tensor, key: Tensor, value: Tensor, bias: Tensor, beams: int) -> Tensor:
         """Cross-attention to the source, which the hypotheses of a sentence share."""
