@@ -130,8 +130,8 @@ def _shares_keys(made: Kernels, query: Tensor, key: Tensor, value: Tensor) -> bo
     """Whether heads that share keys, each with a bias of its own, read what torch reads."""
     heads = query.repeat(1, 2, 1, 1)
     bias = key.new_tensor([0.5, -0.3, 0.1, 0.9]).view(1, 2, 1, 2).expand(2, -1, -1, -1)
-    same = (side.repeat_interleave(2, 1) for side in (key, value))
-    read = torch.nn.functional.scaled_dot_product_attention(heads, *same, bias, scale=0.1)
+    keys, values = (side.repeat_interleave(2, 1) for side in (key, value))
+    read = torch.nn.functional.scaled_dot_product_attention(heads, keys, values, bias, scale=0.1)
     return torch.allclose(made.attend(heads, key, value, bias, 0.1), read.transpose(1, 2).reshape(4, -1), atol=1e-4)
 
 

@@ -190,8 +190,8 @@ class Tag(Task):
     @classmethod
     def evaluate(cls, opened: Tagger, files: Sequence[Path], how: Evaluation) -> list[QualityScore]:
         """F1 of chunks, if the tags mark any, and accuracy by word."""
-        places = {"column": opened.column, "factor": opened.factor}
-        sentences = [sentence for file in files for sentence in read_tagged(file, **places)]
+        places = (None, opened.column, opened.factor)
+        sentences = [sentence for file in files for sentence in read_tagged(file, *places)]
         if unseen := unseen_tags(sentences, opened.tags):
             how.warn(unseen_note(unseen, str(files[0]), "tag", "word"))
         predicted = _tagged(opened, sentences)
