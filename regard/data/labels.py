@@ -1,5 +1,6 @@
 """Labeled examples for classification: their classes by number, class weights, and batches of them."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -13,6 +14,7 @@ from regard.base.errors import RegardError
 from regard.data.framed import FramedTexts, batch_of
 from regard.data.item import even_rows
 from regard.data.plan import BatchPlan, BatchPosition
+from regard.data.unseen import unseen_labels
 from regard.data.word_dropout import WordDropout
 
 LabelCount = Literal["one", "several"]
@@ -35,17 +37,14 @@ def classes_of(examples: Sequence[LabeledExample], where: str) -> tuple[str, ...
     return tuple(found)
 
 
-def numbered(examples: Sequence[LabeledExample], classes: Sequence[str], where: str) -> list[tuple[int, ...]]:
-    """The numbers of each example's labels; a label that training did not see is an error."""
+def unseen_classes(examples: Sequence[LabeledExample], classes: Sequence[str]) -> Counter[str]:
+    """How often each label occurs that training did not see."""
+    return unseen_labels((label for example in examples for label in example.labels), classes)
+
+
+def numbered(examples: Sequence[LabeledExample], classes: Sequence[str]) -> list[tuple[int, ...]]:
+    """The numbers of each example's labels."""
     number = {label: at for at, label in enumerate(classes)}
-    for example in examples:
-        for label in example.labels:
-            if label not in number:
-                shown = ", ".join(classes[:20]) + (" …" if len(classes) > 20 else "")
-                raise RegardError(
-                    f"{where}, line {example.line}: the label '{label}' does not occur in the training data; "
-                    f"labels are: {shown}"
-                )
     return [tuple(number[label] for label in example.labels) for example in examples]
 
 
@@ -55,6 +54,7 @@ class LabeledTexts:
 
     texts: FramedTexts
     labels: Int64[Tensor, "batch"] | Float32[Tensor, "batch classes"]
+    """labels that training did not see have the numbers after those of the classes"""
     weights: Float32[Tensor, "batch"]
     """how much each example counts"""
 

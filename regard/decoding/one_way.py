@@ -21,12 +21,14 @@ _SEEN = 5
 
 def walk(task: SearchTask, choose: Choose, rows: int = 1) -> list[list[Hypothesis]]:
     """Decode `rows` outputs for each sentence."""
-    states, rules, step = task.states, task.rules, 0
+    rules = task.rules
+    given, values, states = task.prefilled()
+    step = given.shape[1]
     sentences = torch.arange(len(rules.most), device=rules.most.device)
-    tokens = rules.most.new_empty(len(sentences), rows, 0)
-    scores = torch.empty(len(sentences), rows, 0, device=tokens.device)
+    tokens, scores = given[:, None].repeat(1, rows, 1), values[:, None].repeat(1, rows, 1)
     lengths = torch.full_like(tokens[:, :, :0].sum(-1), -1)
-    token = torch.full((len(sentences) * rows,), task.scorer.first, device=tokens.device)
+    last = given[:, -1] if step else torch.full_like(sentences, task.scorer.first)
+    token = last.repeat_interleave(rows)
     found: dict[int, list[Hypothesis]] = {}
     if rows > 1:
         states = states.spread(rows)

@@ -22,6 +22,8 @@ from regard.decoding.words import Words
 from regard.layers.pointer_generator import PointerGenerator
 from regard.models.writer import State, Transducer, Writer
 
+_LOGITS_AT_ONCE = 2**21
+
 
 @dataclass(frozen=True)
 class EnsembleState:
@@ -112,6 +114,29 @@ class Scorer:
             each = [one[:, : model.output.out_features] for one, model in zip(each, self.models, strict=True)]
         mean = log_mean([logits.log_softmax(-1) for logits in each])
         return mean, mean.new_zeros(len(mean)), after
+
+    def read(
+        self, given: Int[Tensor, "sentences given"], forced: Int[Tensor, "sentences given"], states: EnsembleState
+    ) -> tuple[Float[Tensor, "sentences given"], EnsembleState]:
+        """Read the given tokens at once (prefill): the log-probability of the forced token after each, and the states.
+
+        Only where `reads_at_once`.
+        """
+        (stepper,) = self._steppers
+        if not isinstance(stepper, Packed):
+            raise UsageError("search: only a packed decoder reads several tokens at once")
+        hidden, after = stepper.read(given, states.parts[0])
+        values = []
+        rows = max(1, _LOGITS_AT_ONCE // stepper.model.output.out_features)
+        for part, tokens in zip(hidden.split(rows), forced.flatten().split(rows), strict=True):
+            logits = stepper.logits(part).float()
+            values.append(logits.gather(1, tokens[:, None])[:, 0] - self._log_sum_exp(logits))
+        return torch.cat(values).view(given.shape), replace(states, parts=(after,))
+
+    @property
+    def reads_at_once(self) -> bool:
+        """Whether `read` can be used: a packed decoder over the whole vocabulary."""
+        return self._words is None and len(self._steppers) == 1 and isinstance(self._steppers[0], Packed)
 
 
 def copies(model: nn.Module) -> bool:

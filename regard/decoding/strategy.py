@@ -10,6 +10,7 @@ from math import isfinite
 from typing import Any
 
 import torch
+from jaxtyping import Float, Int
 from torch import Tensor
 
 from regard.base.catalog import Catalog
@@ -22,6 +23,8 @@ from regard.decoding.scorer import EnsembleState, Scorer
 from regard.decoding.trace import Trace
 
 STRATEGIES = Catalog("regard.decoding.strategies")
+_PREFILLED = 2
+"""forced tokens from which on they are read at once"""
 LONGEST_OUTPUT = 1_000_000
 """tokens: no setting may ask for longer outputs, whose mere bookkeeping would take all memory"""
 
@@ -49,6 +52,23 @@ class SearchTask:
         start: Any = (self.scorer.alone, self.states.parts[0], self.rules, self.scorer.first)
         how: dict[str, Any] = {"size": size, "n_best": n_best, "length_penalty": length_penalty, "enough": enough}
         return CompiledSearch(*start, **how).run()
+
+    def prefilled(self) -> tuple[Int[Tensor, "sentences given"], Float[Tensor, "sentences given"], EnsembleState]:
+        """The forced tokens that all sentences share in number, read at once (prefill), and their log-probabilities.
+
+        There are none where the scorer cannot read several at once, where each step is traced, or where a forced token
+        would end an output.
+        """
+        forced, states = self.rules.forced[:, : self.rules.shared], self.states
+        ends = self.stops is not None and bool(torch.isin(forced, self.stops).any())
+        if forced.shape[1] < _PREFILLED or self.trace is not None or ends or not self.scorer.reads_at_once:
+            return forced[:, :0], torch.empty(len(forced), 0, device=forced.device), states
+        given = torch.cat([torch.full_like(forced[:, :1], self.scorer.first), forced[:, :-1]], 1)
+        values, states = self.scorer.read(given, forced, states)
+        if self.listen is not None:
+            for token in forced.unbind(1):
+                self.listen(torch.arange(len(forced), device=forced.device), token)
+        return forced, values, states
 
 
 @dataclass(frozen=True, kw_only=True)

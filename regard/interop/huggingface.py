@@ -121,6 +121,9 @@ def export_huggingface(model: str | Path, out: str | Path, *, force: bool = Fals
     if family.reads == "pictures":
         write_picture_folder(artifact, family, Path(out), force=force)
         return
+    for size, what in (("transitions", "a chain of tags (CRF)"), ("factors", "factors of words")):
+        if size in artifact.sizes:
+            raise UsageError(f"{model}: has {what}, which a model of Hugging Face cannot have")
     design, ours = family.written_from(_spelled_out(artifact.design()), artifact.weights)
     resolved = {"name": name, **to_dict(design)}
     config = _config(family, resolved, artifact, told)

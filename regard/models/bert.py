@@ -99,7 +99,8 @@ class BertModel(Headed):
         first, _ = split_positions(design.positions, "bert.positions")
         residual = Residual(norm=design.norm, epsilon=design.norm_epsilon)
         self.source = Embedding(vocabulary, design.width, std=_STD, positions=first)
-        self.segments = None if design.segments is None else nn.Embedding(design.segments, design.width)
+        segments = sizes.get("factors", design.segments)
+        self.segments = None if segments is None else nn.Embedding(segments, design.width)
         self.norm, self.dropout = residual.build(design.width), Dropout(design.dropout)
         self.encoder = design.stack(design.layers, "both", deepnorm(design.layers))
         if design.residual_scale != "deepnorm":  # DeepNorm has its own initialization
@@ -128,6 +129,7 @@ class BertModel(Headed):
         """The features of each token, and where there is one.
 
         All tokens are of segment 0 unless `segments` says otherwise; a model without segments does not tell them apart.
+        Where words have factors (see `regard.data.tags`), these are their numbers.
         """
         at = positions_of(tokens.shape[1], tokens)
         keep = Padding(lengths)(at[:1], at)

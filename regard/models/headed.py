@@ -3,7 +3,7 @@
 | sizes have | the head gives                                                                    |
 |------------|-----------------------------------------------------------------------------------|
 | classes    | logits of each text's class, from its pooled features                             |
-| tags       | logits of each token's tag                                                        |
+| tags       | logits of each token's tag; with `transitions`, also a chain of tags (CRF)        |
 | vector     | a vector of each text: its pooled features                                        |
 | NAME.tags   | a head of each name, NAME.tags or NAME.classes, on the same features (multi-task) |
 | otherwise  | hidden states of each token, whose `output` gives logits over the vocabulary      |
@@ -18,6 +18,7 @@ from torch import Tensor, nn
 
 from regard.base.errors import ConfigError
 from regard.layers.activation import ACTIVATIONS, Activation
+from regard.layers.chain import Chain
 from regard.layers.dropout import Dropout
 from regard.layers.output import LinearOutput
 from regard.models.model import Encoder
@@ -42,6 +43,12 @@ class Headed(Encoder):
         if not isinstance(self.head, TokenHead):
             raise ConfigError(f"model: a {type(self.head).__name__} gives no logits over the vocabulary")
         return self.head.output
+
+    @property
+    def chain(self) -> Chain | None:
+        """How tags follow each other, if the head has learned that."""
+        head = getattr(self, "head", None)
+        return head.chain if isinstance(head, ChainHead) else None
 
     def one_head(self, name: str) -> "Headed":
         """The same encoder with one of its several heads alone; weights are shared, not copied."""
@@ -116,6 +123,14 @@ class TagHead(nn.Module):
         return logits
 
 
+class ChainHead(TagHead):
+    """Token classification whose tags are judged together, by how they follow each other (CRF)."""
+
+    def __init__(self, width: int, tags: int, dropout: float) -> None:
+        super().__init__(width, tags, dropout)
+        self.chain = Chain(tags)
+
+
 class VectorHead(nn.Module):
     """A vector of each text: its pooled features."""
 
@@ -157,7 +172,10 @@ def head_for(
     dropout: float,
 ) -> nn.Module:
     """The head that the sizes ask for; `norm` and `token_activation` are those of the masked-token head."""
-    named = {key.partition(".")[0]: {key.partition(".")[2]: size} for key, size in sizes.items() if "." in key}
+    named: dict[str, dict[str, int]] = {}
+    for key, size in sizes.items():
+        if "." in key:
+            named.setdefault(key.partition(".")[0], {})[key.partition(".")[2]] = size
     if named:
         how: Any = {"token_activation": token_activation, "pooling": pooling, "activation": activation}
         heads = {name: head_for(own, width, norm, dropout=dropout, **how) for name, own in named.items()}
@@ -165,7 +183,8 @@ def head_for(
     if "classes" in sizes:
         return ClassHead(width, sizes["classes"], pooling, activation, dropout)
     if "tags" in sizes:
-        return TagHead(width, sizes["tags"], dropout)
+        kind = ChainHead if "transitions" in sizes else TagHead
+        return kind(width, sizes["tags"], dropout)
     if "vector" in sizes:
         return VectorHead(pooling)
     return TokenHead(width, sizes["text"], token_activation, norm)

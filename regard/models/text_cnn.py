@@ -70,6 +70,8 @@ class TextCnnModel(Headed):
 
     def __init__(self, design: TextCnn, vocabulary: int, sizes: Mapping[str, int]) -> None:
         super().__init__()
+        if "factors" in sizes:
+            raise ConfigError("model.name: text_cnn reads words alone; data.factor needs a model such as bert")
         features = design.filters * len(design.kernels)
         self.source = Embedding(vocabulary, design.width, std=_STD, dropout=design.embedding_dropout)
         self.filters = nn.ModuleList(nn.Conv1d(design.width, design.filters, kernel) for kernel in design.kernels)

@@ -70,27 +70,29 @@ void best_of_all(const float *x, const float *shift, int64_t groups, int64_t bea
     }
 }
 
-/* softmax(scale * query keys^T + bias) values, where bias is 0 for what a query sees and -inf for all else, so that
-   only what it sees is computed. Steps are in floats; the width is a multiple of LANES. A query that sees nothing reads
-   NaN, as in torch. `space` holds 2 * keys floats. out is [sentences, beams, heads, width]. */
+/* softmax(scale * query keys^T + bias) values, where bias is -inf for what a query does not see, in every head, so that
+   only what it sees is computed. `shared` neighboring heads of the queries read the same keys. Steps are in floats; the
+   width is a multiple of LANES. A query that sees nothing reads NaN, as in torch. `space` holds 2 * keys floats.
+   out is [sentences, beams, heads, width]. */
 void attend(const float *query, const int64_t *query_steps, const float *key, const int64_t *key_steps,
             const float *value, const int64_t *value_steps, const float *bias, const int64_t *bias_steps,
-            int64_t sentences, int64_t heads, int64_t beams, int64_t keys, int64_t width, float scale, float *space,
-            float *out) {
+            int64_t sentences, int64_t heads, int64_t shared, int64_t beams, int64_t keys, int64_t width, float scale,
+            float *space, float *out) {
     int32_t *seen = (int32_t *)(space + keys);
     for (int64_t sentence = 0; sentence < sentences; sentence++)
         for (int64_t beam = 0; beam < beams; beam++) {
             const float *mask = bias + sentence * bias_steps[0] + beam * bias_steps[1];
             int64_t count = 0;
             for (int64_t at = 0; at < keys; at++)
-                if (mask[at] == 0.0f) seen[count++] = (int32_t)at;
+                if (mask[at] > -INFINITY) seen[count++] = (int32_t)at;
             for (int64_t head = 0; head < heads; head++, out += width) {
                 const float *q = query + sentence * query_steps[0] + head * query_steps[1] + beam * query_steps[2];
-                const float *k = key + sentence * key_steps[0] + head * key_steps[1];
-                const float *v = value + sentence * value_steps[0] + head * value_steps[1];
+                const float *k = key + sentence * key_steps[0] + head / shared * key_steps[1];
+                const float *v = value + sentence * value_steps[0] + head / shared * value_steps[1];
+                const float *more_logit = mask + head * bias_steps[2];
                 float most = -INFINITY, sum = 0;
                 for (int64_t at = 0; at < count; at++) {
-                    space[at] = dot(q, k + seen[at] * key_steps[2], width) * scale;
+                    space[at] = dot(q, k + seen[at] * key_steps[2], width) * scale + more_logit[seen[at]];
                     most = space[at] > most ? space[at] : most;
                 }
                 int64_t at = 0;

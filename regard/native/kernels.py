@@ -36,7 +36,7 @@ class Kernels:
             raise RegardError(f"kernels: the library cannot be loaded: {error}") from error
         self._log_sum_exp.argtypes = [_POINTER, _COUNT, _COUNT, _POINTER]
         self._best.argtypes = [_POINTER, _POINTER, *[_COUNT] * 4, *[_POINTER] * 4]
-        self._attend.argtypes = [*[_POINTER] * 8, *[_COUNT] * 5, ctypes.c_float, _POINTER, _POINTER]
+        self._attend.argtypes = [*[_POINTER] * 8, *[_COUNT] * 6, ctypes.c_float, _POINTER, _POINTER]
         for function in (self._log_sum_exp, self._best, self._attend):
             function.restype = None
 
@@ -65,20 +65,25 @@ class Kernels:
     def attend(
         self,
         query: Float[Tensor, "sentences heads beams width"],
-        key: Float[Tensor, "sentences heads keys width"],
-        value: Float[Tensor, "sentences heads keys width"],
-        bias: Float[Tensor, "sentences 1 masks keys"],
+        key: Float[Tensor, "sentences key_heads keys width"],
+        value: Float[Tensor, "sentences key_heads keys width"],
+        bias: Float[Tensor, "sentences head_masks masks keys"],
         scale: float,
     ) -> Float[Tensor, "rows merged"]:
-        """softmax(query keyᵀ · scale + bias) value, where the bias is 0 or -∞, for all beams or each its own."""
+        """softmax(query keyᵀ · scale + bias) value; the bias is for all beams or heads, or each has its own.
+
+        A key that one head does not see, where the bias is -∞, is seen by none. Several query heads may share a key
+        head.
+        """
         sentences, heads, beams, width = query.shape
-        keys = key.shape[2]
+        keys, shared = key.shape[2], heads // key.shape[1]
         made, space = query.new_empty(sentences * beams, heads * width), query.new_empty(2 * keys)
-        places = (bias.stride(0), bias.stride(2) if bias.shape[2] > 1 else 0)
+        apart = (bias.stride(axis) if bias.shape[axis] > 1 else 0 for axis in (2, 1))
+        places = (bias.stride(0), *apart)
         self._attend(
             *(query.data_ptr(), _steps(query.stride()), key.data_ptr(), _steps(key.stride())),
             *(value.data_ptr(), _steps(value.stride()), bias.data_ptr(), _steps(places)),
-            *(sentences, heads, beams, keys, width, scale, space.data_ptr(), made.data_ptr()),
+            *(sentences, heads, shared, beams, keys, width, scale, space.data_ptr(), made.data_ptr()),
         )
         return made
 
@@ -119,7 +124,17 @@ def works(made: Kernels) -> bool:
         read = torch.nn.functional.scaled_dot_product_attention(query, key, value, bias, scale=0.1)
         attended = made.attend(query, key, value, bias, 0.1)
         near = torch.allclose(attended, read.transpose(1, 2).reshape(4, -1), atol=1e-4)
+        near = near and _shares_keys(made, query, key, value)
         return picked and near and torch.allclose(made.log_sum_exp(x), x.logsumexp(1), atol=1e-4)
+
+
+def _shares_keys(made: Kernels, query: Tensor, key: Tensor, value: Tensor) -> bool:
+    """Whether heads that share keys, each with a bias of its own, read what torch reads."""
+    heads = query.repeat(1, 2, 1, 1)
+    bias = key.new_tensor([0.5, -0.3, 0.1, 0.9]).view(1, 2, 1, 2).expand(2, -1, -1, -1)
+    keys, values = (side.repeat_interleave(2, 1) for side in (key, value))
+    read = torch.nn.functional.scaled_dot_product_attention(heads, keys, values, bias, scale=0.1)
+    return torch.allclose(made.attend(heads, key, value, bias, 0.1), read.transpose(1, 2).reshape(4, -1), atol=1e-4)
 
 
 def _declare(library: ctypes.CDLL) -> None:

@@ -26,9 +26,11 @@ from regard.data.labels import (
     classes_of,
     label_tensor,
     numbered,
+    unseen_classes,
 )
 from regard.data.plan import BatchPlan, BatchSettings
 from regard.data.subwords.tokenizer import Subwords
+from regard.data.unseen import unseen_note
 from regard.data.word_dropout import WordDropout
 from regard.decoding.classifier import Classifier
 from regard.decoding.strategy import Strategy
@@ -44,6 +46,7 @@ from regard.tasks.texts import SubwordChoice, one_model, refuse_other
 from regard.training.loss import Loss
 from regard.training.validation import mean_losses
 
+_UNSEEN = -100
 ClassWeights = Literal["even", "balanced"]
 
 
@@ -131,8 +134,8 @@ class Classify(Task):
             write_text(kept, json.dumps(classes_of(examples, where), ensure_ascii=False))
         classes = tuple(json.loads(read_text(kept)))
         say("encoding")
-        train = self._rows(examples, classes, subwords, where)
-        dev = self._dev(data, classes, subwords, len(examples[0].texts))
+        train = self._rows(examples, classes, subwords)
+        dev, notes = self._dev(data, classes, subwords, len(examples[0].texts))
         return PreparedLabels(
             sizes={"text": len(subwords), "classes": len(classes)},
             train=train,
@@ -142,6 +145,7 @@ class Classify(Task):
             classes=classes,
             texts=len(examples[0].texts),
             frequency=class_counts(train.labels, len(classes)),
+            notes=notes,
         )
 
     def texts(self, data: Path) -> list[str]:
@@ -150,10 +154,14 @@ class Classify(Task):
 
     def loss(self, model: Headed, item: LabeledTexts) -> Loss:
         logits = model(*item.texts.parts)
+        classes = logits.shape[1]
         if item.labels.dim() == 2:
-            each = F.binary_cross_entropy_with_logits(logits, item.labels.to(logits), reduction="none").sum(1)
+            wanted = item.labels[:, :classes].to(logits)
+            each = F.binary_cross_entropy_with_logits(logits, wanted, reduction="none").sum(1)
         else:
-            each = F.cross_entropy(logits, item.labels, reduction="none", label_smoothing=self.class_loss.smoothing)
+            wanted = item.labels.masked_fill(item.labels >= classes, _UNSEEN)
+            how: Any = {"reduction": "none", "label_smoothing": self.class_loss.smoothing, "ignore_index": _UNSEEN}
+            each = F.cross_entropy(logits, wanted, **how)
         return Loss((each * item.weights.to(each)).sum(), item.count)
 
     def metrics(self, model: Headed, prepared: PreparedLabels) -> dict[str, float]:
@@ -164,7 +172,8 @@ class Classify(Task):
             own = item.to(next(model.parameters()).device)
             chances.append(_probabilities(model(*own.texts.parts), self.data.labels).cpu())
             true.append(own.labels.cpu())
-        return found | class_metrics(torch.cat(true).numpy(), torch.cat(chances).numpy())
+        labels = torch.cat(true)
+        return found | class_metrics(labels.numpy(), _filled_up(torch.cat(chances), labels).numpy())
 
     def extras(self, design: Design, model: Headed, prepared: PreparedLabels) -> dict[str, Any]:
         """The names of the classes, and how examples are read."""
@@ -206,39 +215,50 @@ class Classify(Task):
     def evaluate(cls, opened: Classifier, files: Sequence[Path], how: Evaluation) -> list[QualityScore]:
         """Accuracy, macro F1, Matthews' correlation and the calibration error on labeled files."""
         examples = [example for file in files for example in opened.read(file)]
-        numbers = numbered(examples, opened.classes, str(files[0]))
+        if unseen := unseen_classes(examples, opened.classes):
+            how.warn(unseen_note(unseen, str(files[0]), "label", "example"))
+        classes = (*opened.classes, *unseen)
         with how.measured(len(examples), "texts"):
             found = opened.classify([example.texts for example in examples])
-        true = label_tensor(numbers, len(opened.classes), opened.labels)
-        chances = torch.tensor([[one.probabilities[label] for label in opened.classes] for one in found])
+        true = label_tensor(numbered(examples, classes), len(classes), opened.labels)
+        chances = torch.tensor([[one.probabilities.get(label, 0.0) for label in classes] for one in found])
         if how.out is not None:
-            write_classes(how.out, [",".join(one.labels) for one in found], true, chances, opened.classes)
+            write_classes(how.out, [",".join(one.labels) for one in found], true, chances, classes)
         return class_scores(true.numpy(), chances.numpy())
 
-    def _rows(
-        self, examples: Sequence[LabeledExample], classes: Sequence[str], subwords: Subwords, where: str
-    ) -> LabeledRows:
+    def _rows(self, examples: Sequence[LabeledExample], classes: Sequence[str], subwords: Subwords) -> LabeledRows:
         rows = self.frame.rows(subwords, [example.texts for example in examples])
-        labels = label_tensor(numbered(examples, classes, where), len(classes), self.data.labels)
+        labels = label_tensor(numbered(examples, classes), len(classes), self.data.labels)
         lengths = torch.tensor([len(row) for row, _ in rows]).int().numpy()
         balanced = self.class_loss.weights == "balanced"
         weights = balanced_weights(labels, len(classes)) if balanced else torch.ones(len(labels))
         return LabeledRows(rows, labels, weights, BatchPlan(lengths, lengths, self.batches), self.word_dropout)
 
-    def _dev(self, data: Path, classes: Sequence[str], subwords: Subwords, texts: int) -> list[LabeledTexts]:
+    def _dev(
+        self, data: Path, classes: Sequence[str], subwords: Subwords, texts: int
+    ) -> tuple[list[LabeledTexts], tuple[str, ...]]:
+        """The batches of the dev set, and a note on labels that occur in it alone."""
         if self.data.dev is None:
-            return []
+            return [], ()
         examples = self.data.read(self.data.dev, data)
         where = " and ".join(str(data / file) for file in self.data.dev)
         if len(examples[0].texts) != texts:
             raise ConfigError(
                 f"data.dev: {where} has {len(examples[0].texts)} texts a line, but data.train has {texts}"
             )
-        return self._rows(examples, classes, subwords, where).all()
+        unseen = unseen_classes(examples, classes)
+        notes = (unseen_note(unseen, where, "label", "example"),) if unseen else ()
+        return self._rows(examples, (*classes, *unseen), subwords).all(), notes
 
 
 def _probabilities(logits: Tensor, labels: LabelCount) -> Tensor:
     return (logits.softmax(-1) if labels == "one" else logits.sigmoid()).float()
+
+
+def _filled_up(chances: Tensor, labels: Tensor) -> Tensor:
+    """The probabilities, with 0 for labels that training did not see."""
+    wanted = labels.shape[1] if labels.dim() == 2 else int(labels.max()) + 1
+    return F.pad(chances, (0, max(0, wanted - chances.shape[1])))
 
 
 def _texts(examples: Sequence[LabeledExample]) -> list[str]:

@@ -37,11 +37,14 @@ def split_sentences(
 ) -> _Split:
     """The same for sentences, each word with its tag."""
     if kind_by_name(file) == "jsonl":
-        tables = ({"words": one.words, "tags": one.tags} for one in sentences)
+        tables = (
+            {"words": one.words, "tags": one.tags} | ({"factors": one.factors} if one.factors else {})
+            for one in sentences
+        )
         written = [f"{json.dumps(table, ensure_ascii=False)}\n" for table in tables]
     else:
-        pairs = (zip(one.words, one.tags, strict=True) for one in sentences)
-        written = ["".join(f"{word} {tag}\n" for word, tag in own) + "\n" for own in pairs]
+        columns = ((one.words, *([one.factors] if one.factors else []), one.tags) for one in sentences)
+        written = ["".join(f"{' '.join(row)}\n" for row in zip(*own, strict=True)) + "\n" for own in columns]
     return _split(file, [" ".join(one.words) for one in sentences], written, (wishes, name, ".txt"), dev)
 
 

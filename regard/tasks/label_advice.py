@@ -10,7 +10,7 @@ from regard.base.errors import RegardError
 from regard.data.folder_files import files_in, is_container
 from regard.data.labeled_files import labels_in, read_labeled, tells_labels, text_files_by_class
 from regard.data.labels import LabeledExample, classes_of
-from regard.data.tags import read_tagged, tells_tags
+from regard.data.tags import factor_column, read_tagged, tells_tags
 from regard.metrics.chunks import is_chunked
 from regard.tasks.held_out_examples import split_examples, split_sentences
 from regard.tasks.task import Advice, Wishes
@@ -90,6 +90,10 @@ _HOW = {
     "classify": _How("word", 1.15, 0.0, 768, 16, 0.001),
     "tag": _How("bpe", 1.3, 0.05, 1024, 12, 0.002),
 }
+_LOSS = {
+    "classify": "\n[training.loss]\nsmoothing = 0.1\n",
+    "tag": '\n[training.loss]\ntransitions = "learned"        # tags are judged together: a linear-chain CRF\n',
+}
 _MANY = 50_000
 """examples from which on attention pays"""
 _RARE = 0.25
@@ -125,16 +129,19 @@ def advise_tags(files: Sequence[Path], wishes: Wishes) -> Advice | None:
     sets = _sets(files, wishes)
     if sets is None or sets["train"].is_dir() or wishes.hints.columns is not None or not tells_tags(sets["train"]):
         return None
-    sentences = read_tagged(sets["train"])
+    factor = factor_column(sets["train"])
+    sentences = read_tagged(sets["train"], factor=factor)
     tags = sorted({tag for one in sentences for tag in one.tags})
     name = wishes.name or sets["train"].resolve().name.partition(".")[0]
     places, written = split_sentences(sets["train"], sentences, wishes, name, sets.get("dev"))
     data = "".join(f"{part} = {relative_paths([place], wishes.out)}\n" for part, place in places.items())
+    data += "" if factor is None else f"factor = {factor}                     # also read; predict wants word|factor\n"
     told = (
         f"{len(sentences):,} sentences whose words have {len(tags)} tags: {', '.join(tags[:6])}{' …' * (len(tags) > 6)}"
     )
     metric = "loss" if "dev" not in places else "f1" if is_chunked(tags) else "accuracy"
-    reasons = (told, *_held_out(written, places), *_after(sets), _DECIDES[metric])
+    read = [] if factor is None else [f"column {factor} is read beside the words; without data.factor, words alone"]
+    reasons = (told, *read, *_held_out(written, places), *_after(sets), _DECIDES[metric])
     return _advice("tag", name, data, reasons, [len(one.words) for one in sentences], metric, wishes, written)
 
 
@@ -178,7 +185,7 @@ def _advice(
         steps=steps,
         every=max(20, steps // 30),
         metric=metric,
-        loss="\n[training.loss]\nsmoothing = 0.1\n" if task == "classify" else "",
+        loss=_LOSS[task],
         rate=how.rate,
         warmup=max(10, steps // 12),
     )

@@ -58,6 +58,8 @@ class HeadSettings:
         check_one_of("head", get_args(HeadTask), task=self.task)
         if isinstance(self.data, Mapping):
             object.__setattr__(self, "data", from_dict(self.data, _DATA[self.task], "data"))
+        if getattr(self.data, "factor", None) is not None:
+            raise ConfigError("data.factor: tasks that share an encoder read words alone; use the task tag by itself")
         if not 0 < self.weight < inf:
             raise ConfigError(f"weight must be more than 0, and finite, but is {self.weight}")
 
@@ -135,6 +137,7 @@ class Multitask(Task):
             tokenizers={"text": subwords.to_json()},
             summary="; ".join(f"{name}: {own.summary}" for name, own in found.items()),
             heads=found,
+            notes=tuple(note for own in found.values() for note in own.notes),
         )
 
     def loss(self, model: Headed, item: SeveralItems) -> Loss:

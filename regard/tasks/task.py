@@ -5,6 +5,7 @@ training; a field with `metadata={"path": "training.loss"}` is read from that pl
 `doctor`, `evaluate`, `compare` and `regard.load` know tasks, never pairs of tokens.
 """
 
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -145,6 +146,8 @@ class Evaluation:
     """is called with the outputs and their references, by tasks that write text"""
     measured: Callable[[int, str], AbstractContextManager[Any]] = lambda count, what: nullcontext()
     """wraps the model's own work, to measure its speed: called with the number of examples, and what they are"""
+    warn: Callable[[str], Any] = lambda text: warnings.warn(text, stacklevel=3)
+    """is told what a reader of the scores should know, such as labels that training did not see"""
     started: Callable[[int], Callable[[int], Any]] = lambda count: lambda done: None
     """a progress bar: called with the number of examples, returns a function called with the number done"""
 

@@ -7,7 +7,16 @@ from regard.base.errors import RegardError
 from regard.data.framed import Frame
 from regard.data.plan import BatchPlan, BatchPosition, BatchSettings
 from regard.data.subwords.learn import SubwordSettings, learn_subwords
-from regard.data.tags import NO_TAG, TaggedRows, TaggedSentence, read_tagged, tag_numbers, word_row
+from regard.data.tags import (
+    NO_TAG,
+    TaggedRows,
+    TaggedSentence,
+    factor_column,
+    read_tagged,
+    tag_numbers,
+    unseen_tags,
+    word_row,
+)
 
 
 def written(folder: Path, name: str, text: str) -> Path:
@@ -25,6 +34,25 @@ def test_columns_and_objects_are_read(tmp_path: Path) -> None:
         assert found == [(("the", "dog"), ("B-NP", "I-NP")), (("ran",), ("O",))]
 
 
+def test_factors_are_read_and_stand_at_all_tokens_of_their_word(tmp_path: Path) -> None:
+    columns = written(tmp_path, "a.txt", "dogs NN B-NP\nran VB O\n\n" * 30)
+    objects = written(
+        tmp_path, "a.jsonl", '{"words": ["dogs", "ran"], "tags": ["B-NP", "O"], "factors": ["NN", "VB"]}\n'
+    )
+    for path in (columns, objects):
+        assert read_tagged(path, factor=2)[0].factors == ("NN", "VB")
+    assert factor_column(columns) == 2
+    assert factor_column(written(tmp_path, "b.txt", "dogs B-NP\nran O\n\n")) is None
+    with pytest.raises(RegardError, match="line 1: has 3 columns, so there is no factor in column 4"):
+        read_tagged(columns, factor=4)
+    subwords = learn_subwords(["dogs ran"] * 3, SubwordSettings(kind="character"))
+    (tokens, segments), _ = word_row(subwords, ["dogs", "ran"], Frame(), [2, 1])
+    assert len(tokens) == len(segments)
+    assert sorted(segments[1:-1], reverse=True) == segments[1:-1]
+    assert {1, 2} == set(segments[1:-1])
+    assert segments[0] == segments[-1] == 0
+
+
 @pytest.mark.parametrize(
     ("name", "text", "complaint"),
     [
@@ -40,11 +68,10 @@ def test_a_mistake_names_its_line(tmp_path: Path, name: str, text: str, complain
         read_tagged(written(tmp_path, name, text))
 
 
-def test_a_tag_that_training_did_not_see_is_named() -> None:
-    with pytest.raises(
-        RegardError, match=r"dev, line 3: the tag 'X' does not occur in the training data; tags are: A, B"
-    ):
-        tag_numbers([TaggedSentence(("a",), ("X",), 3)], ["A", "B"], "dev")
+def test_a_tag_that_training_did_not_see_has_no_number_and_is_counted() -> None:
+    sentences = [TaggedSentence(("a", "b"), ("X", "B"), 3)]
+    assert tag_numbers(sentences, ["A", "B"]) == [[NO_TAG, 1]]
+    assert unseen_tags(sentences, ["A", "B"]) == {"X": 1}
 
 
 def test_a_word_is_found_at_its_first_token() -> None:

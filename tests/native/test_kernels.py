@@ -119,6 +119,16 @@ def test_attention(made: Kernels, sentences: int, heads: int, beams: int, keys: 
     torch.testing.assert_close(made.attend(query, key, value, bias, 0.3), wanted, atol=2e-6, rtol=1e-5)
 
 
+def test_attention_of_heads_that_share_keys_with_a_bias_of_their_own(made: Kernels) -> None:
+    query, (key, value) = drawn(1, 2, 6, 3, 32), drawn(2, 2, 2, 3, 21, 32).unbind()
+    bias = drawn(3, 2, 6, 3, 21)
+    bias[drawn(4, 2, 1, 3, 21).expand_as(bias) > 1.0] = -torch.inf
+    keys, values = (side.double().repeat_interleave(2, 1) for side in (key, value))
+    weights = (query.double() @ keys.mT * 0.3 + bias).softmax(-1)
+    wanted = (weights @ values).transpose(1, 2).reshape(6, -1).float()
+    torch.testing.assert_close(made.attend(query, key, value, bias, 0.3), wanted, atol=2e-6, rtol=1e-5)
+
+
 def test_a_row_does_not_depend_on_its_company(made: Kernels) -> None:
     logits = 5 * drawn(1, 6, 333)
     alone = [made.log_sum_exp(logits[at : at + 1]) for at in range(6)]

@@ -5,10 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import torch
 
 import regard
-from regard.base.errors import ConfigError, RegardError
+from regard.base.errors import ConfigError
+from regard.data.subwords.tokenizer import Subwords
 from regard.decoding.classifier import Classifier
+from regard.models.headed import Headed
 from regard.tasks.classify import Classify
 from regard.tasks.run import run_of
 from regard.tasks.start import train_run
@@ -101,11 +104,38 @@ def test_balanced_weights_make_rare_classes_count(tmp_path: Path) -> None:
         assert seen == {round(weight, 5) for weight in expected}
 
 
-def test_a_label_of_the_dev_set_alone_is_an_error(tmp_path: Path) -> None:
+@pytest.mark.parametrize("labels", ["one", "several"])
+def test_a_label_that_training_did_not_see_is_an_error_of_the_model(tmp_path: Path, labels: str) -> None:
     write(tmp_path, LINES)
-    write(tmp_path, ["animal\tthe cat", "stone\tthe rock"], "dev.tsv")
-    with pytest.raises(RegardError, match=r"dev.tsv, line 2: the label 'stone' does not occur in the training data"):
-        run_of(tables(data={"dev": ["dev.tsv"]}), "run").task.prepare(tmp_path, tmp_path)
+    write(tmp_path, ["animal\tthe cat", "stone\tthe rock", "stone\tthe gem"], "dev.tsv")
+    task: Any = run_of(tables(data={"dev": ["dev.tsv"], "labels": labels}), "run").task
+    prepared = task.prepare(tmp_path, tmp_path)
+    warning = "dev.tsv: the label stone (2 examples) does not occur in the training data, so each counts as an error"
+    assert warning in prepared.notes[0]
+
+    class Always(Headed):
+        """Says animal, whatever it reads."""
+
+        def forward(self, tokens: Any, *more: Any) -> Any:
+            return torch.tensor([[9.0 if label == "animal" else -9.0 for label in prepared.classes]] * len(tokens))
+
+        def encode(self, *inputs: Any, **more: Any) -> Any:
+            raise NotImplementedError
+
+    model = Always()
+    model.weight = torch.nn.Parameter(torch.zeros(()))
+    found = task.metrics(model, prepared)
+    assert found["accuracy"] == pytest.approx(1 / 3)
+    assert found["loss"] < 10
+    told: list[str] = []
+    opened = Classifier(model, Subwords.from_json(prepared.tokenizers["text"]), prepared.classes, labels=labels)
+    scores = Classify.evaluate(opened, [tmp_path / "dev.tsv"], Evaluation(warn=told.append))
+    assert scores[0].value == pytest.approx(100 / 3)
+    assert warning in told[0]
+
+
+def test_the_dev_set_has_as_many_texts_as_the_training_data(tmp_path: Path) -> None:
+    write(tmp_path, LINES)
     write(tmp_path, ["animal\tthe cat\tthe dog"], "dev.tsv")
     with pytest.raises(ConfigError, match=r"data.dev: .* has 2 texts a line, but data.train has 1"):
         run_of(tables(data={"dev": ["dev.tsv"]}), "run").task.prepare(tmp_path, tmp_path)

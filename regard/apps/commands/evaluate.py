@@ -116,6 +116,7 @@ def evaluate(
             format=format,
             out=out if ranks.first else None,
             memory=memory,
+            warn=lambda text: typer.echo(f"warning: {text}", err=True) if ranks.first else None,
             started=lambda count: bars.enter_context(bar("evaluating", count)) if ranks.first else bool,
         )
         scores = task.evaluate(loaded, files, how)

@@ -14,7 +14,6 @@ from regard.base.errors import RegardError, UsageError
 from regard.data.image_arrays import ImageSet
 from regard.data.image_files import picture_in
 from regard.data.set_examples import elements_in
-from regard.data.tags import word_row
 from regard.data.vector_files import object_in, points_in
 from regard.decoding.classifier import Classifier
 from regard.decoding.filler import Filler
@@ -67,8 +66,7 @@ class ServedTagger(_TextModel):
 
     def looked_at(self, asked: str) -> dict[str, Any]:
         (answer,) = self.answers([asked])
-        row, _ = word_row(self.opened.subwords, asked.split(), self.opened.frame)
-        return {"answer": answer, "attention": attend_to_row(self.opened, row).to_dict()}
+        return {"answer": answer, "attention": attend_to_row(self.opened, self.opened.line_row(asked)).to_dict()}
 
 
 class ServedFiller(_TextModel):

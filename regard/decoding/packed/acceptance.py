@@ -15,6 +15,7 @@ from regard.attention.memories.growing import Growing
 from regard.attention.multihead import MultiHead
 from regard.attention.normalizers.softmax import Softmax
 from regard.attention.position import Position
+from regard.attention.positions.buckets import BucketTable
 from regard.attention.positions.learned import LearnedTable
 from regard.attention.positions.rotary import Rotary
 from regard.attention.positions.sinusoidal import Sinusoidal
@@ -30,10 +31,12 @@ from regard.layers.feeds.plain import FeedForward
 from regard.layers.inference.exact import stranger
 from regard.layers.inference.int8 import Int8Linear
 from regard.layers.inference.prepacked import Prepacked
-from regard.layers.output import LinearOutput
+from regard.layers.output import LinearOutput, ScaledOutput
 from regard.layers.residual import Residual, Skip
 from regard.layers.stack import Stack
+from regard.models.encoder_decoder import EncoderDecoder
 from regard.models.gpt import GptModel
+from regard.models.t5 import T5Model
 from regard.models.transformer import TransformerModel
 from regard.models.writer import Writer
 
@@ -46,11 +49,11 @@ KNOWN = frozenset(
 )
 
 
-def packable(model: Writer) -> TypeGuard[TransformerModel | GptModel]:
-    """Whether the packed decoder supports the model; a language model may also have LLaMA's parts."""
+def packable(model: Writer) -> TypeGuard[TransformerModel | T5Model | GptModel]:
+    """Whether the packed decoder supports the model; a language model may also have LLaMA's parts, and T5 its own."""
     if isinstance(model, GptModel):
         return unusual(model, LLAMA) is None
-    return unusual(model) is None and not any(
+    return unusual(model, T5_PARTS if isinstance(model, T5Model) else Usual()) is None and not any(
         part.key_heads != part.heads for part in model.modules() if isinstance(part, MultiHead)
     )
 
@@ -63,16 +66,20 @@ class Usual:
     feeds: tuple[type, ...] = (FeedForward,)
     positions: tuple[type, ...] = (Position,)
     """inside layers"""
+    models: tuple[type, ...] = (TransformerModel, GptModel)
+    outputs: tuple[type, ...] = LINEAR
 
 
 LLAMA = Usual((nn.LayerNorm, nn.RMSNorm), (FeedForward, GatedFeedForward), (Position, Rotary))
+T5_PARTS = Usual(LLAMA.norms, LLAMA.feeds, (Position, BucketTable), models=(T5Model,), outputs=(*LINEAR, ScaledOutput))
 
 
 def unusual(model: Writer, usual: Usual = Usual()) -> str | None:  # noqa: B008 a frozen value
     """Describe the first part of the model that is not the usual one of a Transformer or GPT; None if all are."""
-    if not isinstance(model, TransformerModel | GptModel):
+    if not isinstance(model, usual.models):
         return f"the model is of the type {type(model).__name__}"
-    strange = stranger(model, {*KNOWN, *usual.norms, *usual.feeds})
+    more = (one for one in (*usual.models, *usual.positions, *usual.outputs) if issubclass(one, nn.Module))
+    strange = stranger(model, {*KNOWN, *usual.norms, *usual.feeds, *more})
     if strange is not None:
         return strange
     for name, good in _demands(model, usual):
@@ -83,11 +90,11 @@ def unusual(model: Writer, usual: Usual = Usual()) -> str | None:  # noqa: B008 
 
 def _demands(model: Any, usual: Usual) -> Iterator[tuple[str, bool]]:
     """The conditions, by name; the modules are of known types already."""
-    translates = isinstance(model, TransformerModel)
+    translates = isinstance(model, EncoderDecoder)
     sides: list[tuple[str, type]] = [("decoder", Causal), ("encoder", type(None))]
     for name in ("target", "source")[: 1 + translates]:
         yield name, _adds_positions(getattr(model, name))
-    yield "output", type(model.output) in LINEAR
+    yield "output", type(model.output) in usual.outputs
     for name, mask in sides[: 1 + translates]:
         stack = getattr(model, name)
         places = {block.residual.place for block in stack.blocks}
@@ -108,6 +115,7 @@ def _layers(name: str, blocks: list[Block], mask: type, usual: Usual, reads: boo
         yield f"{where}.self_attention", heads and type(own.mask) is mask and own.projections.is_joint
         yield f"{where}.self_attention", own.projections.split == blocks[0].self_attention.projections.split
         yield f"{where}.self_attention", own.heads == blocks[0].self_attention.heads
+        yield f"{where}.self_attention", _same_table(own, blocks[0].self_attention)
         yield f"{where}.cross", (cross is not None) == reads
         if cross is not None:
             yield (
@@ -130,6 +138,12 @@ def _plain_heads(attention: Any, positions: tuple[type, ...]) -> bool:
         and key == value
         and query * attention.key_heads == key * attention.heads
     )
+
+
+def _same_table(attention: Any, first: Any) -> bool:
+    """Whether all layers share one table of position biases, if they have any."""
+    own, other = attention.reading.positions, first.reading.positions
+    return type(own) is type(other) and (type(own) is not BucketTable or own is other)
 
 
 def _adds_positions(embedding: Any) -> bool:

@@ -1,7 +1,7 @@
 """The KV cache of the packed decoder: hypotheses of a sentence share it, and beam search never copies it."""
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor
 
 _ROOM = 16
@@ -10,8 +10,15 @@ _ROOM = 16
 class Shelf:
     """A KV cache with spare capacity. States share it until two write to the same place (copy on write)."""
 
-    def __init__(self, pairs: Float[Tensor, "layers 2 sentences heads room width"], filled: int = 0) -> None:
+    def __init__(
+        self,
+        pairs: Float[Tensor, "layers 2 sentences heads room width"],
+        filled: int = 0,
+        places: Int[Tensor, "sentences room"] | None = None,
+    ) -> None:
         self.pairs, self.filled = pairs, filled
+        self.places = pairs.new_empty(pairs.shape[2], pairs.shape[4], dtype=torch.long) if places is None else places
+        """the position of each pair in its text, where the writer notes it"""
 
     @classmethod
     def empty(cls, like: Tensor, layers: int, sentences: int, heads: int, width: int) -> "Shelf":
@@ -36,8 +43,10 @@ class Shelf:
         first = torch.arange(0, self.pairs.numel() // width, room, device=order.device).view(*outer, 1)
         where = (first + order[:, None]).flatten()
         wider[..., :count, :] = self.pairs.view(-1, width).index_select(0, where).view(*outer, count, width)
-        return Shelf(wider, count + more), seen.gather(2, order[:, None].expand(-1, seen.shape[1], -1))
+        places = order.new_empty(len(order), wider.shape[4])
+        places[:, :count] = self.places.gather(1, order)
+        return Shelf(wider, count + more, places), seen.gather(2, order[:, None].expand(-1, seen.shape[1], -1))
 
     def pick(self, sentences: Tensor, filled: int) -> "Shelf":
         """A cache with the pairs of some sentences."""
-        return Shelf(self.pairs.index_select(2, sentences), filled)
+        return Shelf(self.pairs.index_select(2, sentences), filled, self.places.index_select(0, sentences))

@@ -87,6 +87,17 @@ class Compiled(Packed):
         own = torch.arange(rows, dtype=torch.int32)[:, None]
         return made, replace(before, steps=(*before.steps, new), ancestry=torch.cat([ancestry, own], 1))
 
+    def read(
+        self, tokens: Int[Tensor, "sentences given"], state: State
+    ) -> tuple[Float[Tensor, "positions width"], Any]:
+        if not isinstance(state, CompiledState):
+            return super().read(tokens, state)
+        made = []
+        for token in tokens.unbind(1):
+            x, state = self.advance(token, state)
+            made.append(x)
+        return torch.stack(made, 1).flatten(0, 1), state
+
     def step(self, token: Int[Tensor, "rows"], state: State) -> tuple[Float[Tensor, "rows vocabulary"], Any]:
         if not isinstance(state, CompiledState):
             return super().step(token, state)

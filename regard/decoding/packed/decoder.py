@@ -1,8 +1,8 @@
 """Fast Transformer decoders for a search: a model of the usual parts gets one, every other model steps by itself.
 
-`packed(model)` wraps a Transformer or GPT of the usual parts (`packed.acceptance`) in a `Packed` (`packed.plain`), or
-in a `Compiled` (`packed.compiled`) where its parts are compiled too. Their `start` and `step` equal the model's own up
-to rounding. `PACK = False` goes back to the plain path.
+`packed(model)` wraps a Transformer, GPT or T5 of the usual parts (`packed.acceptance`) in a `Packed` (`packed.plain`),
+or in a `Compiled` (`packed.compiled`) where its parts are compiled too. Their `start` and `step` equal the model's own
+up to rounding. `PACK = False` goes back to the plain path.
 """
 
 from typing import Any

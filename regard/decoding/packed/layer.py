@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn.functional import linear, scaled_dot_product_attention
 
 from regard.attention.multihead import MultiHead
-from regard.attention.position import Position
+from regard.attention.positions.rotary import Rotary
 from regard.base.errors import UsageError
 from regard.layers.activation import ACTIVATIONS
 from regard.layers.block import Block
@@ -51,37 +51,22 @@ class PackedLayer:
         `at` is the position of the new ones.
         """
         beams = bias.shape[2]
-        if self.key_heads == self.heads:
+        if self.key_heads == self.heads and type(self._positions) is not Rotary:
             query, *pair = self._project_both(x, beams).unbind()
         else:
-            query, *pair = self._project_grouped(x, beams)
-        if type(self._positions) is not Position:
-            query, pair[0] = self._positions.place(query, at, "query"), self._positions.place(pair[0], at, "key")
+            query, *pair = self._project_grouped(x, beams, at)
         for place, made in zip(new.unbind(), pair, strict=True):
             place.copy_(made)
-        if self.key_heads != self.heads:
-            read = self._attend_grouped(query, key, value, bias)
-        else:
-            read = attend_packed(query, key, value, bias, self._scale)
-        return self._leave("self_attention", self._merge(read).add_(x))
+        return self._leave("self_attention", self._merge(attend_packed(query, key, value, bias, self._scale)).add_(x))
 
-    def _project_grouped(self, x: Tensor, beams: int) -> list[Tensor]:
-        """The same as `_project_both` where several query heads share a key head."""
+    def _project_grouped(self, x: Tensor, beams: int, at: Tensor) -> tuple[Tensor, ...]:
+        """The same as `_project_both` where several query heads share a key head, or heads are turned (rotary)."""
         made = self._project(self._enter("self_attention", x))
-        sizes = [count * self.width for count in (self.heads, self.key_heads, self.key_heads)]
-        return [
-            part.view(-1, beams, part.shape[1] // self.width, self.width).transpose(1, 2)
-            for part in made.split(sizes, 1)
-        ]
-
-    def _attend_grouped(self, query: Tensor, key: Tensor, value: Tensor, bias: Tensor) -> Tensor:
-        """Query heads that share a key head are rows of one product."""
-        sentences, heads, beams, width = query.shape
-        shared = heads // self.key_heads
-        rows = query.reshape(sentences, self.key_heads, shared * beams, width)
-        seen = bias.repeat(1, 1, shared, 1)
-        read = scaled_dot_product_attention(rows, key, value, seen, scale=self._scale)
-        return read.reshape(sentences, heads, beams, width).transpose(1, 2).reshape(sentences * beams, -1)
+        heads = made.view(-1, beams, made.shape[1] // self.width, self.width).transpose(1, 2)
+        both, value = heads.tensor_split([self.heads + self.key_heads], 1)
+        if type(self._positions) is Rotary:  # which turns queries and keys alike
+            both = self._positions.place(both, at, "query")
+        return (*both.tensor_split([self.heads], 1), value)
 
     def read_source(self, x: Tensor, key: Tensor, value: Tensor, bias: Tensor, beams: int) -> Tensor:
         """Cross-attention to the source, which the hypotheses of a sentence share."""
@@ -112,12 +97,27 @@ class PackedLayer:
 
 
 def attend_packed(query: Tensor, key: Tensor, value: Tensor, bias: Tensor, scale: float) -> Float[Tensor, "rows width"]:
-    """softmax(query keyᵀ · scale + bias) value, where all are [sentences, heads, …] and the bias is 0 or -∞."""
+    """softmax(query keyᵀ · scale + bias) value, where all are [sentences, heads, …]; query heads may share key heads.
+
+    Where the bias is -∞ for one head, it is for all.
+    """
     native = kernels()
     if native is not None and native.can_attend(query, key, value, bias):
         return native.attend(query, key, value, bias, scale)
+    if query.shape[1] != key.shape[1]:
+        return _attend_grouped(query, key, value, bias, scale)
     read = scaled_dot_product_attention(query, key, value, bias, scale=scale).transpose(1, 2)
     return read.reshape(read.shape[0] * read.shape[1], -1)
+
+
+def _attend_grouped(query: Tensor, key: Tensor, value: Tensor, bias: Tensor, scale: float) -> Tensor:
+    """Query heads that share a key head, and have no bias of their own, are rows of one product."""
+    sentences, heads, beams, width = query.shape
+    shared = heads // key.shape[1]
+    rows = query.reshape(sentences, key.shape[1], shared * beams, width)
+    seen = bias.expand(-1, -1, beams, -1).repeat(1, 1, shared, 1)
+    read = scaled_dot_product_attention(rows, key, value, seen, scale=scale)
+    return read.reshape(sentences, heads, beams, width).transpose(1, 2).reshape(sentences * beams, -1)
 
 
 def product(made: nn.Linear) -> Callable[[Tensor], Tensor]:

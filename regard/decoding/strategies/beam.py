@@ -105,13 +105,13 @@ class _Search:
 
     def __init__(self, beam: Beam, task: SearchTask) -> None:
         self.beam, self.task = beam, task
-        self.states, self.rules = task.states, task.rules
+        self.rules = task.rules
+        given, values, self.states = task.prefilled()
         count, device = len(self.rules.most), self.rules.most.device
         self.sentences = torch.arange(count, device=device)
-        self.score = torch.zeros(count, 1, device=device)
-        self.tokens = self.rules.most.new_empty(count, 1, 0)
-        self.values = torch.empty(count, 1, 0, device=device)
-        self.last = torch.full((count, 1), task.scorer.first, device=device)
+        self.score = values.sum(1, keepdim=True)
+        self.tokens, self.values = given[:, None], values[:, None]
+        self.last = given[:, -1:] if given.shape[1] else torch.full((count, 1), task.scorer.first, device=device)
         self.finished: list[list[Hypothesis]] = [[] for _ in range(count)]
         self.bar = torch.full((count,), -torch.inf, device=device)
         """the rank that a sentence's hypotheses must exceed to go on; ∞ when enough are finished"""

@@ -97,6 +97,8 @@ def look_at_reading(reader: TextReader, text: str) -> ReadText:
 def _rows(reader: TextReader, text: str) -> tuple[list[int], list[int]]:
     if isinstance(reader, Filler):
         return reader.frame.row([reader.tokens(text)])
+    if isinstance(reader, Tagger):
+        return reader.line_row(text)
     return reader.frame.rows(reader.subwords, [text.split("\t")])[0]
 
 

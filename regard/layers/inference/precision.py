@@ -5,11 +5,14 @@ from torch import nn
 from regard.base.errors import UsageError, unknown
 from regard.layers.inference.int8 import Int8Linear
 from regard.layers.inference.prepacked import Prepacked
-from regard.layers.output import LinearOutput
+from regard.layers.output import LinearOutput, ScaledOutput
 
 PRECISIONS: dict[str, type[Prepacked | Int8Linear]] = {"float32": Prepacked, "int8": Int8Linear}
 
-_KNOWN = (nn.Linear, LinearOutput)
+_KNOWN: dict[str, tuple[type, ...]] = {
+    "float32": (nn.Linear, LinearOutput, ScaledOutput),
+    "int8": (nn.Linear, LinearOutput),
+}
 
 LEAST = 500_000
 """matrices with fewer weights stay as they are, which is faster for them"""
@@ -21,6 +24,6 @@ def in_precision(model: nn.Module, precision: str) -> nn.Module:
         raise UsageError(unknown("precision", precision, PRECISIONS, "precisions"))
     for module in list(model.modules()):
         for name, child in list(module.named_children()):
-            if isinstance(child, nn.Linear) and type(child) in _KNOWN and child.weight.numel() >= LEAST:
+            if isinstance(child, nn.Linear) and type(child) in _KNOWN[precision] and child.weight.numel() >= LEAST:
                 setattr(module, name, PRECISIONS[precision](child))
     return model

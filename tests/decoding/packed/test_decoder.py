@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 import torch
 
+from regard.attention.positions.buckets import BucketTable
 from regard.attention.record import watch
 from regard.decoding.packed import decoder as packing
 from regard.decoding.packed.decoder import Packed, packed
@@ -17,6 +18,7 @@ from regard.decoding.words import Words
 from regard.layers.inference.prepacked import Prepacked
 from regard.models.gpt import Gpt
 from regard.models.rnn_lm import RnnLm
+from regard.models.t5 import T5
 from regard.models.transformer import Transformer
 from regard.models.writer import Transducer, Writer
 
@@ -35,6 +37,16 @@ def transformer(**changes: Any) -> Writer:
 
 def gpt(**changes: Any) -> Writer:
     return Gpt(layers=2, **SMALL, **changes).build({"text": VOCABULARY}).eval()
+
+
+def t5(**changes: Any) -> Writer:
+    positions = {"name": "buckets", "buckets": 8, "farthest": 20}
+    made = T5(encoder_layers=2, decoder_layers=2, positions=positions, **SMALL, **changes)
+    model = made.build(dict.fromkeys(("source", "target"), VOCABULARY)).eval()
+    with torch.no_grad():
+        for table in (part for part in model.modules() if isinstance(part, BucketTable)):
+            table.weight.normal_()
+    return model
 
 
 LLAMA: dict[str, Any] = {
@@ -56,6 +68,10 @@ PACKABLE = {
     "llama": lambda: gpt(**LLAMA),
     "llama, shared keys": lambda: gpt(**LLAMA, key_heads=1),
     "shared keys, learned positions": lambda: gpt(key_heads=1),
+    "t5": lambda: t5(),
+    "t5, gated, wider heads": lambda: t5(
+        feed={"name": "gated", "activation": "gelu_tanh"}, tie="embeddings", output_scale="none", head_width=16
+    ),
 }
 
 
@@ -84,6 +100,26 @@ def test_the_logits_are_those_of_the_model_through_a_whole_search(name: str) -> 
             stay = torch.arange(sentences)[1:]
             sentences -= 1
             plain, quick = plain.keep(stay), quick.keep(stay)
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("name", PACKABLE)
+def test_tokens_that_are_read_at_once_are_those_read_one_by_one(name: str) -> None:
+    fast = packed(PACKABLE[name]())
+    assert isinstance(fast, Packed)
+    source = torch.randint(4, VOCABULARY, (4, 7)) if isinstance(fast.model, Transducer) else None
+    tokens = torch.randint(4, VOCABULARY, (4, 25))
+    slow, quick = start(fast, source), start(fast, source)
+    found = []
+    for token in tokens.unbind(1):
+        logits, slow = fast.step(token, slow)
+        found.append(logits)
+    first, quick = fast.read(tokens[:, :20], quick)  # more than the kernels take at once
+    second, quick = fast.read(tokens[:, 20:], quick)
+    read = torch.cat([fast.logits(part).view(4, -1, VOCABULARY) for part in (first, second)], 1)
+    torch.testing.assert_close(read, torch.stack(found, 1), atol=2e-5, rtol=1e-4)
+    slow, quick, token = slow.spread(2), quick.spread(2), torch.randint(4, VOCABULARY, (8,))
+    torch.testing.assert_close(fast.step(token, quick)[0], fast.step(token, slow)[0], atol=2e-5, rtol=1e-4)
 
 
 @torch.inference_mode()

@@ -5,14 +5,23 @@ import torch
 from torch import nn
 
 from regard.layers.inference.prepacked import Prepacked, fits
+from regard.layers.output import ScaledOutput
 
 
 @pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("shape", [(1, 64), (5, 64), (3, 7, 64), (100, 64)])
+@pytest.mark.parametrize("shape", [(1, 64), (5, 64), (3, 7, 64), (300, 64)])
 def test_it_is_the_linear_map(shape: tuple[int, ...], bias: bool) -> None:
     linear, x = nn.Linear(64, 300, bias), torch.randn(*shape)
     with torch.inference_mode():
         torch.testing.assert_close(Prepacked(linear)(x), linear(x), atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("rows", [1, 3, 300])
+def test_a_scaled_output_stays_one(rows: int) -> None:
+    output, x = ScaledOutput(64, 300, bias=True, scale=0.25), torch.randn(rows, 64)
+    torch.testing.assert_close(Prepacked(output)(x), output(x))
+    with torch.inference_mode():
+        torch.testing.assert_close(Prepacked(output)(x), output(x), atol=1e-5, rtol=1e-5)
 
 
 def test_gradients_go_through_the_weights_themselves() -> None:
