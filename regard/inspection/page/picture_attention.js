@@ -148,7 +148,8 @@ export function showSeen(seen) {
     element("button", { type: "button", class: "plain", text, data: { view }, onclick() { state.view = view; draw(); } }));
   const weighing = [["weights", "attention weights"], ["moved", "what is moved"]].map(([weighed, text]) =>
     element("button", { type: "button", class: "plain", text, data: { weighed }, onclick() { state.weighed = weighed; draw(); } }));
-  find("choices").replaceChildren(...buttons, ...weighing);
+  const weighed = element("div", { class: "choices", role: "group", "aria-label": "Weights, or what they move" }, ...weighing);
+  find("choices").replaceChildren(...buttons, weighed);
 
   const point = (event) => {
     const box = large.getBoundingClientRect();
