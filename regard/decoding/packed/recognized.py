@@ -19,6 +19,7 @@ from regard.decoding.packed.acceptance import packable
 from regard.decoding.packed.stacks import CompiledModel, compilable
 from regard.models.writer import Writer
 from regard.native.kernels import Kernels, kernels
+from regard.native.transformer import products_work
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ def _examined(model: Writer, native: Kernels | None) -> Recognized:
     parts, limit = Parts(model), positions_limit(model)
     if not packable(model):
         return Recognized(parts, native, packable=False, stacks=None, weights=None, limit=limit)
-    if native is None or not compilable(model, native.lanes):
+    if native is None or not compilable(model, native.lanes) or not products_work(native):
         return Recognized(parts, native, packable=True, stacks=None, weights=None, limit=limit)
     with torch.inference_mode():
         stacks = CompiledModel(native, model)
