@@ -5,6 +5,7 @@ Callers have checked the sizes of all tensors that they hand over.
 
 import ctypes
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
 import torch
@@ -163,3 +164,20 @@ class BestWords:
             *(self._output, rows, x.data_ptr(), self._end, self._banned.data_ptr(), self._banned.shape[0], self._count),
             *(self._block.data_ptr(), *self.given),
         )
+
+
+@cache
+def products_work(native: Kernels) -> bool:
+    """Whether the compiled products compute what torch computes, for tiles of every height: a compiler may be wrong."""
+    with torch.inference_mode():
+        x = torch.arange(13 * 24, dtype=torch.float32).mul_(0.37).sin_().view(13, 24)
+        weight = torch.arange(150 * 24, dtype=torch.float32).mul_(0.71).sin_().view(150, 24)
+        packer, nothing = Packer(native.lanes), torch.empty(0, dtype=torch.long)
+        output, logits = packer.linear(weight, weight[:, 0]), x @ weight.T + weight[:, 0]
+        for rows in range(1, len(x) + 1):
+            words = BestWords(native, output, packer.wide, rows=rows, count=4, end=3, banned=nothing)
+            words(x[:rows], rows)
+            pairs = [(words.norm, logits[:rows].logsumexp(1)), (words.logits, logits[:rows].topk(4).values)]
+            if not all(torch.allclose(found, wanted, atol=1e-4) for found, wanted in pairs):
+                return False
+    return True

@@ -7,7 +7,7 @@ import torch
 
 from regard.native.kernels import Kernels
 from regard.native.structures import Packer
-from regard.native.transformer import BestWords, Steps
+from regard.native.transformer import BestWords, Steps, products_work
 
 RUNS = {"AVX512": ("avx512", "avx2", "plain"), "AVX2": ("avx2", "plain")}
 HERE = RUNS.get(torch.backends.cpu.get_cpu_capability(), ("plain",))
@@ -36,6 +36,16 @@ def test_the_best_words_and_the_sum_of_exponentials(kind: str, rows: int, width:
     best = logits.topk(6)
     torch.testing.assert_close(words.logits, best.values, atol=1e-4, rtol=1e-5)
     assert torch.equal(words.tokens.long(), best.indices)
+
+
+@pytest.mark.parametrize("kind", HERE)
+def test_they_pass_their_own_test_which_finds_faults(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    native = Kernels(kind)
+    ask = products_work.__wrapped__
+    assert ask(native)
+    linear = Packer.linear
+    monkeypatch.setattr(Packer, "linear", lambda packer, weight, bias: linear(packer, weight.roll(1, 1), bias))
+    assert not ask(native)
 
 
 def test_what_no_hypothesis_sees_is_dropped() -> None:

@@ -20,6 +20,7 @@ from regard.decoding.packed.stacks import CompiledModel, compilable
 from regard.models.t5 import T5Model
 from regard.models.writer import Writer
 from regard.native.kernels import Kernels, kernels
+from regard.native.transformer import products_work
 
 
 @dataclass(frozen=True)
@@ -89,7 +90,7 @@ def _examined(model: Writer, native: Kernels | None) -> Recognized:
     parts, limit = Parts(model), positions_limit(model)
     if not packable(model):
         return Recognized(parts, native, packable=False, stacks=None, weights=None, limit=limit)
-    if native is None or isinstance(model, T5Model) or not compilable(model, native.lanes):
+    if native is None or isinstance(model, T5Model) or not (compilable(model, native.lanes) and products_work(native)):
         return Recognized(parts, native, packable=True, stacks=None, weights=None, limit=limit)
     with torch.inference_mode():
         stacks = CompiledModel(native, model)
