@@ -41,6 +41,7 @@ WITHOUT_SOURCE = (
     "test_architecture.py",
     "test_deploy.py",
     "test_documents.py",
+    "test_examples.py",
     "test_lectures.py",
     "test_packaging.py",
     "test_public.py",

@@ -107,7 +107,7 @@ def furnished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def workplace(furnished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def workplace(furnished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A copy of it, in which few steps are enough, and servers end as soon as they serve."""
     place = tmp_path / "work"
     shutil.copytree(furnished, place)
@@ -121,7 +121,8 @@ def workplace(furnished: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         serve(server, held)
 
     monkeypatch.setattr(live, "serve_on", serve_and_end)
-    return place
+    with one_thread():
+        yield place
 
 
 @pytest.mark.parametrize("example", RUN, ids=[example.line for example in RUN])
