@@ -17,7 +17,7 @@ from regard.base.catalog import Catalog
 from regard.base.errors import ConfigError, RegardError, UsageError, check_at_least, check_at_most
 from regard.data.subwords.tokenizer import BOS, EOS, PAD, UNK
 from regard.decoding.hypothesis import Hypothesis
-from regard.decoding.packed.search import CompiledSearch, can_search
+from regard.decoding.packed.compiled_search import CompiledSearch, can_search
 from regard.decoding.rules import Rules, forced_tokens
 from regard.decoding.scorer import EnsembleState, Scorer
 from regard.decoding.trace import Trace

@@ -138,7 +138,7 @@ def _shares_keys(made: Kernels, query: Tensor, key: Tensor, value: Tensor) -> bo
 
 
 def _declare(library: ctypes.CDLL) -> None:
-    """The types of the functions that `regard.native.transformer` and the compiled beam search call."""
+    """The types of the functions that `regard.native.compiled_layers` and the compiled beam search call."""
     types: dict[str, tuple[list[Any], Any]] = {
         "pair_step": ([_POINTER], _COUNT),
         "space_for": ([_POINTER, _COUNT, _COUNT], _COUNT),

@@ -10,14 +10,14 @@ from torch import Tensor
 
 from regard.attention.position import PositionVectors
 from regard.attention.positions.sinusoidal import Sinusoidal
-from regard.decoding.packed.plain import Packed
+from regard.decoding.packed.by_torch import Packed
 from regard.decoding.packed.stacks import CompiledModel
 from regard.decoding.words import ListedOutput, Words
 from regard.layers.embedding import Embedding
 from regard.models.gpt import GptModel
 from regard.models.transformer import TransformerModel
 from regard.models.writer import State, fitting
-from regard.native.transformer import CompiledStack, SourcePairs, Steps
+from regard.native.compiled_layers import CompiledStack, SourcePairs, Steps
 
 _WAVES = 64
 

@@ -1,14 +1,14 @@
 """Fast Transformer decoders for a search: a model of the usual parts gets one, every other model steps by itself.
 
-`packed(model)` wraps a Transformer, GPT or T5 of the usual parts (`packed.acceptance`) in a `Packed` (`packed.plain`),
-or in a `Compiled` (`packed.compiled`) where its parts are compiled too. Their `start` and `step` equal the model's own
-up to rounding. `PACK = False` goes back to the plain path.
+`packed(model)` wraps a Transformer, GPT or T5 of the usual parts (`packed.acceptance`) in a `Packed`
+(`packed.by_torch`), or in a `Compiled` (`packed.compiled`) where its parts are compiled too. Their `start` and `step`
+equal the model's own up to rounding. `PACK = False` goes back to the plain path.
 """
 
 from typing import Any
 
+from regard.decoding.packed.by_torch import Packed
 from regard.decoding.packed.compiled import Compiled
-from regard.decoding.packed.plain import Packed
 from regard.decoding.packed.recognized import recognized
 from regard.decoding.words import Words
 from regard.models.writer import Writer

@@ -19,20 +19,20 @@ from regard.decoding.packed.acceptance import packable
 from regard.decoding.packed.stacks import CompiledModel, compilable
 from regard.models.t5 import T5Model
 from regard.models.writer import Writer
+from regard.native.compiled_layers import products_work
 from regard.native.kernels import Kernels, kernels
-from regard.native.transformer import products_work
 
 
 @dataclass(frozen=True)
-class Recognized:
+class KnownModel:
     """A model as it was: its parts, and what was found out about it."""
 
-    parts: "Parts"
+    parts: "ModuleParts"
     native: Kernels | None
     packable: bool
     stacks: CompiledModel | None
     """the compiled layers, where every part is compiled"""
-    weights: "Weights | None"
+    weights: "KnownWeights | None"
     """the weights that these were made of"""
     limit: int | None
     """how many tokens the model can read in a row; None: any number"""
@@ -43,7 +43,7 @@ class Recognized:
         return same and (self.weights is None or self.weights.are_the_same())
 
 
-class Weights:
+class KnownWeights:
     """The weights of a model, and what changes when they change."""
 
     def __init__(self, tensors: list[Tensor], native: Kernels) -> None:
@@ -70,13 +70,13 @@ class Weights:
         return int(self._sample(self._where, self._sizes, self._count))
 
 
-_known: "WeakKeyDictionary[nn.Module, Recognized]" = WeakKeyDictionary()
+_known: "WeakKeyDictionary[nn.Module, KnownModel]" = WeakKeyDictionary()
 _lock = Lock()
 _OF_TORCH = vars(nn.Module()).keys()
 _HELD = ("_parameters", "_buffers", "_modules", "_forward_hooks", "_forward_pre_hooks")
 
 
-def recognized(model: Writer) -> Recognized:
+def recognized(model: Writer) -> KnownModel:
     """What is known of the model."""
     native = kernels()
     with _lock:
@@ -86,16 +86,16 @@ def recognized(model: Writer) -> Recognized:
     return known
 
 
-def _examined(model: Writer, native: Kernels | None) -> Recognized:
-    parts, limit = Parts(model), positions_limit(model)
+def _examined(model: Writer, native: Kernels | None) -> KnownModel:
+    parts, limit = ModuleParts(model), positions_limit(model)
     if not packable(model):
-        return Recognized(parts, native, packable=False, stacks=None, weights=None, limit=limit)
+        return KnownModel(parts, native, packable=False, stacks=None, weights=None, limit=limit)
     if native is None or isinstance(model, T5Model) or not (compilable(model, native.lanes) and products_work(native)):
-        return Recognized(parts, native, packable=True, stacks=None, weights=None, limit=limit)
+        return KnownModel(parts, native, packable=True, stacks=None, weights=None, limit=limit)
     with torch.inference_mode():
         stacks = CompiledModel(native, model)
-    weights = Weights([*model.parameters(), *model.buffers()], native)
-    return Recognized(parts, native, packable=True, stacks=stacks, weights=weights, limit=limit)
+    weights = KnownWeights([*model.parameters(), *model.buffers()], native)
+    return KnownModel(parts, native, packable=True, stacks=stacks, weights=weights, limit=limit)
 
 
 def positions_limit(model: nn.Module) -> int | None:
@@ -104,7 +104,7 @@ def positions_limit(model: nn.Module) -> int | None:
     return min((part.limit for part in parts if part.limit is not None), default=None)
 
 
-class Parts:
+class ModuleParts:
     """The modules of a model: their types, attributes, weights, children and hooks, by identity.
 
     Attributes that torch gives to every module are left out, but for those that hold the others.

@@ -18,6 +18,7 @@ from regard.layers.inference.int8 import Int8Linear
 from regard.layers.stack import Stack
 from regard.models.gpt import GptModel
 from regard.models.transformer import TransformerModel
+from regard.native.compiled_layers import CompiledStack
 from regard.native.kernels import Kernels
 from regard.native.structures import (
     ACTIVATION_CODES,
@@ -28,7 +29,6 @@ from regard.native.structures import (
     Packer,
     StackWeights,
 )
-from regard.native.transformer import CompiledStack
 
 
 class CompiledModel:

@@ -10,9 +10,9 @@ from torch import nn
 
 from regard.base.errors import UsageError
 from regard.decoding.packed import recognized as recognizing
+from regard.decoding.packed.by_torch import Packed, PackedState
 from regard.decoding.packed.compiled import Compiled, CompiledState
 from regard.decoding.packed.decoder import packed
-from regard.decoding.packed.plain import Packed, PackedState
 from regard.decoding.workers import one_core
 from regard.models.gpt import Gpt
 from regard.models.transformer import Transformer

@@ -5,9 +5,9 @@ import shutil
 import pytest
 import torch
 
+from regard.native.compiled_layers import BestWords, Steps, products_work
 from regard.native.kernels import Kernels
 from regard.native.structures import Packer
-from regard.native.transformer import BestWords, Steps, products_work
 
 RUNS = {"AVX512": ("avx512", "avx2", "plain"), "AVX2": ("avx2", "plain")}
 HERE = RUNS.get(torch.backends.cpu.get_cpu_capability(), ("plain",))

@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from regard.base.errors import RegardError
-from regard.decoding.packed import search as searching
+from regard.decoding.packed import compiled_search as searching
 from regard.decoding.search import search
 from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategies.greedy import Greedy

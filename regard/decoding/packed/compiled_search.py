@@ -12,8 +12,8 @@ from regard.data.subwords.tokenizer import EOS
 from regard.decoding.hypothesis import Hypothesis, hypothesis
 from regard.decoding.packed.compiled import Compiled, CompiledState, position_vectors
 from regard.decoding.rules import Rules
+from regard.native.compiled_layers import BestWords, Steps
 from regard.native.structures import CANDIDATE_BYTES, FINISHED, BeamState
-from regard.native.transformer import BestWords, Steps
 
 _MOST_CANDIDATES = 64
 _ROOM = 16

@@ -2,7 +2,7 @@
 
 import torch
 
-from regard.decoding.packed.plain import Packed, PackedState
+from regard.decoding.packed.by_torch import Packed, PackedState
 from regard.models.gpt import Gpt
 
 
