@@ -29,7 +29,7 @@ _COPIED = 0.3
 """the share of a target that stands in its source, from which on a model that copies is ahead"""
 _TAGGED = 0.5
 """the share of sources with grammatical tags, from which on a table holds inflected forms"""
-_INFLECTING: dict[str, Any] = {"encoder_layers": 3, "dropout": 0.2}
+_INFLECTING: dict[str, Any] = {"encoder_layers": 3}
 """a small Transformer for inflected forms; see docs/copying.md"""
 _OWN_SCRIPTS = 0.3
 """the share of common characters below which two languages gain nothing from one vocabulary"""
@@ -80,7 +80,7 @@ def advise(text: TextStatistics, model: str | None = None, preset: str | None = 
     joint = copies or (kind == "sentences" and named == "transformer" and text.shared >= _OWN_SCRIPTS)
     optimizer, rate = ("muon", 8e-3) if (named, sized) in _MUON else ("adam", 1e-3)
     tokens = 512 if tagged else 1024 if little else 2048 if text.lines < _TINY else 4096
-    often = _epochs(epoch) * (2 if tagged else 1)  # every second pair is a new one
+    often = _epochs(epoch) * (3 if tagged else 1)  # every second pair is a new one
     steps = _between(300 if kind == "sentences" else 1_500, round(often * epoch / tokens), 100_000)
     metric, why = _metric(kind, text.lines)
     pieces = _pieces(subwords, size) + _each(kind, joint, text)
@@ -95,7 +95,7 @@ def advise(text: TextStatistics, model: str | None = None, preset: str | None = 
         sharing="joint" if joint else "separate",
         tokens=tokens,
         steps=steps,
-        warmup=_between(50, steps // 12, 4_000),
+        warmup=100 if tagged else _between(50, steps // 12, 4_000),
         optimizer=optimizer,
         rate=0.006 if tagged and optimizer == "muon" else round(rate * min(1.0, math.sqrt(tokens / 2048)), 4),
         validate_every=_between(50, steps // (12 if tagged else 25), 2_000),
