@@ -88,7 +88,10 @@ def _in_own_process(work: Callable[..., _Told], what: str, asked: tuple[Any, ...
         try:
             told, refused = pool.submit(_guarded, work, torch.get_num_threads(), asked).result()
         except BrokenProcessPool as error:
-            raise RegardError(f"{what} was ended from outside; it may need more memory than there is") from error
+            raise RegardError(
+                f"{what} was ended from outside; it may need more memory than there is, or a script of yours that "
+                "compares lacks if __name__ == '__main__'"
+            ) from error
     if told is None:
         sentence, of_usage = refused
         raise (UsageError if of_usage else RegardError)(sentence)

@@ -27,10 +27,10 @@ from regard.models.model import Design, weights_in
 from regard.models.pictured import PICTURE_SIZES, GridSight, PictureModel, check_picture, class_layer, whole_grid
 
 _RELATIONS: dict[str, Any] = {
-    "stage_widths": (24, 24, 32, 32, 32), "stage_strides": (2, 2, 2, 1, 1), "coordinates": "added", "asked_at": 4,
+    "stage_widths": (24, 24, 32, 32, 32), "stage_strides": (2, 2, 2, 1, 1), "coordinates": "added",
     "pooling": "max", "hidden": 64,
 }  # fmt: skip
-"""of 40 × 40 pixels, five rows and columns are left when the question is asked: about an object in each"""
+"""of 40 × 40 pixels, five rows and columns are left from the third layer on: about an object in each"""
 
 
 @dataclass(frozen=True, kw_only=True)

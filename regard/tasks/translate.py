@@ -162,7 +162,7 @@ class Translate(Task):
         store = build_store(folder / "store", corpus, subwords, say, self._unknown(subwords))
         dev, pairs = self._dev(folder, data, subwords, say)
         links = self._links(folder, data, corpus, subwords, say)
-        fixed = {"training.guide": self.guide, **{f"subwords.{name}": getattr(self.subwords, name) for name in _CUT}}
+        fixed = {"training.guide": self.guide} | {f"subwords.{name}": getattr(self.subwords, name) for name in _CUT}
         stems = None if (new := self.hallucination) is None else new.learned_from(store, subwords, fixed)
         batches = plan_of(store, self.batches, weighted_parts(store, self.data))
         return PreparedPairs(
@@ -213,8 +213,7 @@ class Translate(Task):
     def extras(self, design: Design, model: Transducer, prepared: PreparedPairs) -> dict[str, Any]:
         """The maximum source length, what is translated at a time, and the alignment heads of a guided model."""
         guided = {} if self.guide is None else {"alignment": self.guide.alignment(model)}
-        longest = [side.longest for side in prepared.store.sides]
-        read = _most_source(design, longest, self.batches.longest)
+        read = _most_source(design, [side.longest for side in prepared.store.sides], self.batches.longest)
         return {"max_source": read, "split": prepared.split, **guided}
 
     def flops(self, design: Design, prepared: PreparedPairs) -> float:

@@ -56,7 +56,7 @@ def test_a_language_model_has_them_too(tmp_path: Path) -> None:
     run = run_with(tmp_path, "en.txt")
     tables = run.to_dict() | {"task": "language", "model": {"name": "rnn_lm", "width": 4, "embedding": 4}}
     tables["data"] = {"train": ["train.en"], "vectors": ["en.txt"]}
-    for name in ("batches", "decoding", "subwords"):
+    for name in ("batches", "decoding", "hallucination", "subwords"):
         tables.pop(name)
     tables["training"] = {"steps": 1}
     text = run_of(tables | {"subwords": {"kind": "word", "size": 40}}, "tiny")

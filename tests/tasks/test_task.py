@@ -142,20 +142,27 @@ from regard.apps.cli import main
 sys.modules["regard.models"].__path__.append("models")
 sys.modules["regard.tasks"].__path__.append("tasks")
 whole = lambda *words: main(["train", "run.toml", *words])
-assert whole() == 0
-assert whole("--set", "name=parts", "--set", "training.steps=20") == 0
-assert whole("--set", "name=parts") == 0
-names = [sorted(path.name for path in Path("runs", name, "checkpoints").iterdir()) for name in ("line", "parts")]
-assert names[0][-1] == names[1][-1], names
-last = [Path("runs", name, "checkpoints", names[0][-1]).read_bytes() for name in ("line", "parts")]
-assert last[0] == last[1]
-assert main(["evaluate", "runs/line", "dev.txt"]) == 0
-assert main(["compare", "runs/line", "runs/parts", "--test", "dev.txt"]) == 0
-assert main(["doctor", "run.toml", "--seconds", "1"]) == 0
-import regard, torch
-assert regard.load("runs/line")(torch.ones(1, 2)).shape == (1, 1)
-assert main(["train", "run.toml", "--set", "batches.tokens=3"]) == 2
-assert main(["train", "run.toml", "--set", "model=gpt"]) == 2
+
+
+def use():
+    assert whole() == 0
+    assert whole("--set", "name=parts", "--set", "training.steps=20") == 0
+    assert whole("--set", "name=parts") == 0
+    names = [sorted(path.name for path in Path("runs", name, "checkpoints").iterdir()) for name in ("line", "parts")]
+    assert names[0][-1] == names[1][-1], names
+    last = [Path("runs", name, "checkpoints", names[0][-1]).read_bytes() for name in ("line", "parts")]
+    assert last[0] == last[1]
+    assert main(["evaluate", "runs/line", "dev.txt"]) == 0
+    assert main(["compare", "runs/line", "runs/parts", "--test", "dev.txt"]) == 0
+    assert main(["doctor", "run.toml", "--seconds", "1"]) == 0
+    import regard, torch
+    assert regard.load("runs/line")(torch.ones(1, 2)).shape == (1, 1)
+    assert main(["train", "run.toml", "--set", "batches.tokens=3"]) == 2
+    assert main(["train", "run.toml", "--set", "model=gpt"]) == 2
+
+
+if __name__ == "__main__":  # models are compared in processes of their own, which import this file
+    use()
 """
 
 RUN = """
