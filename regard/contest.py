@@ -1,8 +1,8 @@
 """Train or evaluate in a process of its own, so that the processor time and memory are its own alone.
 
 A process that has trained before keeps memory, and hands it to the next training: the second of two equal contestants
-would seem to need none. Each therefore has a process that was forked from one that has done nothing but import (a fork
-server, where the system has them; else a new process).
+would seem to need none. Each therefore has a process that was forked from one that has done nothing but import torch (a
+fork server, where the system has them; else a new process).
 """
 
 import json
@@ -83,7 +83,7 @@ def _in_own_process(work: Callable[..., _Told], what: str, asked: tuple[Any, ...
     kind = "forkserver" if "forkserver" in multiprocessing.get_all_start_methods() else "spawn"
     context = multiprocessing.get_context(kind)
     if kind == "forkserver":
-        context.set_forkserver_preload(["regard.contest"])
+        context.set_forkserver_preload(["torch"])  # not regard: models that a script adds are to be found
     with ProcessPoolExecutor(1, mp_context=context) as pool:
         try:
             told, refused = pool.submit(_guarded, work, torch.get_num_threads(), asked).result()

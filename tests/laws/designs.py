@@ -46,8 +46,8 @@ SMALL: Mapping[str, int] = {
 SMALL_STAGES: Mapping[str, tuple[int, ...]] = {
     "stage_layers": (2, 1),
     "stage_heads": (2, 4),
-    "stage_widths": (4, 4, 8, 8),
-    "stage_strides": (2, 2, 1, 1),
+    "stage_widths": (4, 4, 8, 8, 8),
+    "stage_strides": (2, 2, 1, 1, 1),
 }
 """the same for models in stages"""
 
