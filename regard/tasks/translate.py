@@ -101,11 +101,11 @@ class PreparedPairs(PreparedText):
     def split(self) -> Split:
         """What the model is to translate at a time: what its training lines are.
 
-        Lines that often hold several sentences, or that hardly ever end like a sentence, such as dates or codes, are
-        translated as they are; otherwise each sentence by itself.
+        Lines that often hold several sentences, or that seldom end like one, or hardly more often than something inside
+        of them does (2 avr. 1978), are translated as they are; otherwise each sentence by itself.
         """
-        sources, _ = self.sample(_LOOKED_AT)
-        return "line" if several(sources) >= _OFTEN or ended(sources) < _HARDLY_EVER else "sentence"
+        inside, at_end = (share(self.sample(_LOOKED_AT)[0]) for share in (several, ended))
+        return "line" if inside >= _OFTEN or at_end < _HARDLY_EVER or inside > at_end / 2 else "sentence"
 
     def sample(self, most: int) -> tuple[list[str], list[str]]:
         """The sources and targets of at most `most` training pairs, evenly spaced."""

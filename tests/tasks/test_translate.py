@@ -10,6 +10,7 @@ import pytest
 
 from regard.alignment import eflomal
 from regard.base.errors import ConfigError, RegardError
+from regard.data.dates import DateSettings, written_dates
 from regard.data.links import Link
 from regard.data.loader import dev_batches
 from regard.data.plan import BatchPosition
@@ -265,3 +266,16 @@ def test_stems_are_hallucinated_in_training_alone(home: Path, tmp_path: Path) ->
         other = {**given, "subwords__kind": "bpe", "subwords__size": 40, "model__tie": "none", **wrong}
         with pytest.raises(ConfigError, match=f"hallucination: .*{named}"):
             prepare(settings(home, **other, hallucination="{}"), tmp_path / named, home)
+
+
+@pytest.mark.parametrize(("lines", "wanted"), [("dates", "line"), ("sentences", "sentence")])
+def test_what_is_translated_at_a_time_is_what_lines_are(
+    lines: str, wanted: str, home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Dates have dots inside, as in 2 avr. 1978, about as often as at their end."""
+    made = written_dates(DateSettings(train=1_000, dev=1, test=1))["train"]
+    sentences = ["The dog sees the cat.", "Dr. Smith is here.", "Wait! It rains.", "Two men in the sun"] * 50
+    texts = [date.text for date in made] if lines == "dates" else sentences
+    prepared = prepare(settings(home), tmp_path / "run", home).prepared
+    monkeypatch.setattr(type(prepared), "sample", lambda self, most: (texts, texts))
+    assert prepared.split == wanted
