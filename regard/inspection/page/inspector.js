@@ -4,7 +4,7 @@ import { element, hintAtMore, panel, watched } from "./dom.js";
 import { HeatMap } from "./heatmap.js";
 import { showHeads } from "./heads.js";
 import { showPath } from "./path.js";
-import { download } from "./picture.js";
+import { saveButtons } from "./picture.js";
 import { axesOf, firstView, layersOf, weightsOf } from "./reading.js";
 
 const KINDS = {
@@ -60,8 +60,8 @@ export class Inspector {
     const steps = { class: "path scrolls", tabindex: 0, role: "region", "aria-label": "The way of the search" };
     this.path = element("div", steps);
     for (const host of [this.heads, this.path]) hintAtMore(host);
-    const tools = [this.kind, this.layer, this.head, this.#save("svg"), this.#save("png")];
-    this.mapPanel = panel("Attention", "", this.sheet, ...tools);
+    const save = saveButtons("the heat map", "heat-map", () => this.map.picture());
+    this.mapPanel = panel("Attention", "", this.sheet, this.kind, this.layer, this.head, ...save);
     this.note = this.mapPanel.querySelector("header p");
     this.headsPanel = panel("Heads", "a row for each layer; below each head its entropy in bits", this.heads);
     const summed = "what each step considered, with sums of log-probabilities";
@@ -70,19 +70,6 @@ export class Inspector {
     const none = "This model has no attention over what it reads, so there are no weights to show.";
     this.none = element("p", { class: "none", text: none });
     this.panels = [this.none, this.mapPanel, this.headsPanel, this.pathPanel];
-  }
-
-  #save(kind) {
-    return element("button", {
-      type: "button",
-      class: "plain",
-      text: `↓ ${kind.toUpperCase()}`,
-      "aria-label": `Download the heat map as ${kind.toUpperCase()}`,
-      onclick: () => {
-        const { shapes, width, height } = this.map.picture();
-        download(shapes, width, height, "heat-map", kind);
-      },
-    });
   }
 
   #chooseKind() {

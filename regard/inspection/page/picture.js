@@ -1,5 +1,7 @@
 // Pictures as lists of shapes, painted on a canvas or written as SVG: { rect | text | curve }.
 
+import { element } from "./dom.js";
+
 /** What labels are written in, as in the style sheet. */
 export const FACE = '"Segoe UI", Inter, Roboto, "Helvetica Neue", "Noto Sans", "Liberation Sans", Arial, sans-serif';
 
@@ -97,8 +99,20 @@ function escaped(text) {
   return String(text).replace(/[&<>"']/g, (character) => entities[character]);
 }
 
-/** Hand the reader a file: the shapes as `name.svg` or `name.png`. */
-export function download(shapes, width, height, name, kind) {
+/** Buttons that hand the reader what `picture()` draws as a file, `name.svg` or `name.png`. */
+export function saveButtons(what, name, picture) {
+  return ["svg", "png"].map((kind) => {
+    const label = kind.toUpperCase();
+    const onclick = () => {
+      const { shapes, width, height } = picture();
+      download(shapes, width, height, name, kind);
+    };
+    const told = { text: `↓ ${label}`, "aria-label": `Download ${what} as ${label}` };
+    return element("button", { type: "button", class: "plain", ...told, onclick });
+  });
+}
+
+function download(shapes, width, height, name, kind) {
   if (kind === "svg") {
     save(new Blob([asSvg(shapes, width, height)], { type: "image/svg+xml" }), `${name}.svg`);
     return;

@@ -19,11 +19,11 @@ _EXPORT = re.compile(r"^export (?=(?:async function|function|class|const) (\w+))
 
 
 def standalone(explanation: dict[str, Any], title: str, page: str = "offline") -> str:
-    """The page that shows an explanation, given as `Explanation.to_dict()` has it; `seeing` is that for pictures."""
-    script, style = (
-        bundle(page),
-        "\n".join((PAGE / name).read_text(encoding="utf-8") for name in STYLES),
-    )
+    """The page that shows an explanation, given as `Explanation.to_dict()` has it.
+
+    `page` names what stands in its shell: `offline` is for translations, `seeing` for pictures, `encoder` for texts.
+    """
+    script, style = bundle(page), "\n".join(_read(name) for name in STYLES)
     filled = {
         "POLICY": f"default-src 'none'; img-src data:; script-src '{_digest(script)}'; style-src '{_digest(style)}'",
         "TITLE": _escaped(title),
@@ -31,7 +31,7 @@ def standalone(explanation: dict[str, Any], title: str, page: str = "offline") -
         "DATA": as_data(explanation),
         "SCRIPT": script,
     }
-    template = (PAGE / f"{page}.html").read_text(encoding="utf-8")
+    template = _read("shell.html").replace("{{BODY}}", _read(f"{page}.html"))
     return re.sub(r"\{\{(\w+)\}\}", lambda found: filled[found[1]], template)
 
 
@@ -54,7 +54,7 @@ def bundle(entry: str) -> str:
     def add(name: str) -> None:
         if name in written:
             return
-        text = (PAGE / f"{name}.js").read_text(encoding="utf-8")
+        text = _read(f"{name}.js")
         for _, imported in _IMPORT.findall(text):
             add(imported)
         body = _EXPORT.sub("", _IMPORT.sub(r"const \1 = \2_module;", text))
@@ -63,6 +63,10 @@ def bundle(entry: str) -> str:
 
     add(entry)
     return "\n".join(written.values())
+
+
+def _read(name: str) -> str:
+    return (PAGE / name).read_text(encoding="utf-8")
 
 
 def _digest(text: str) -> str:

@@ -2,7 +2,7 @@
 
 import { element, hintAtMore, panel, soon } from "./dom.js";
 import { Links } from "./links.js";
-import { download } from "./picture.js";
+import { saveButtons } from "./picture.js";
 import { copying, isContinuation, origin, sureness } from "./reading.js";
 import { showWords, step } from "./words.js";
 
@@ -27,7 +27,7 @@ export class Strip {
     this.key = element("p", { class: "key hint" });
     this.links = new Links(this.sheet, focus);
     this.words = { source: [], target: [] };
-    const save = ["svg", "png"].map((kind) => this.#save(kind));
+    const save = saveButtons("the links", "links", () => this.links.picture());
     this.panel = panel("Links", "which words made which", this.host, ...tools, ...save);
     this.note = this.panel.querySelector("header p");
     this.panel.classList.add("wide", "linked");
@@ -113,19 +113,6 @@ export class Strip {
     const wide = this.sheet.scrollWidth;
     if (wide > room) this.sheet.style.fontSize = `${Math.max(SMALLEST, Math.floor((LARGEST * room) / wide - 0.5))}px`;
     this.links.redraw();
-  }
-
-  #save(kind) {
-    return element("button", {
-      type: "button",
-      class: "plain",
-      text: `↓ ${kind.toUpperCase()}`,
-      "aria-label": `Download the links as ${kind.toUpperCase()}`,
-      onclick: () => {
-        const { shapes, width, height } = this.links.picture();
-        download(shapes, width, height, "links", kind);
-      },
-    });
   }
 }
 

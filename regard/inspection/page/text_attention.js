@@ -3,7 +3,7 @@
 import { element, hintAtMore, panel, watched } from "./dom.js";
 import { showHeads } from "./heads.js";
 import { HeatMap } from "./heatmap.js";
-import { download } from "./picture.js";
+import { saveButtons } from "./picture.js";
 
 export class TextAttention {
   constructor() {
@@ -15,7 +15,8 @@ export class TextAttention {
     this.layer = element("select", { "aria-label": "Layer", onchange: () => this.#choose() });
     this.head = element("select", { "aria-label": "Head", onchange: () => this.#choose() });
     const note = "each token, going down, looks at the others";
-    this.mapPanel = panel("Attention", note, this.sheet, this.layer, this.head, this.#save("svg"), this.#save("png"));
+    const save = saveButtons("the heat map", "attention", () => this.map.picture());
+    this.mapPanel = panel("Attention", note, this.sheet, this.layer, this.head, ...save);
     this.headsPanel = panel("Heads", "a row for each layer; below each head its entropy in bits", this.heads);
     this.view.watch(() => this.#draw());
   }
@@ -59,19 +60,6 @@ export class TextAttention {
     [this.layer.value, this.head.value] = [String(layer), String(head)];
     this.multiples.light({ layer, head });
     this.map.show(weights, this.tokens, this.tokens, `layer ${layer + 1}, head ${head === "mean" ? "all" : head + 1}`);
-  }
-
-  #save(kind) {
-    return element("button", {
-      type: "button",
-      class: "plain",
-      text: `↓ ${kind.toUpperCase()}`,
-      "aria-label": `Download the heat map as ${kind.toUpperCase()}`,
-      onclick: () => {
-        const { shapes, width, height } = this.map.picture();
-        download(shapes, width, height, "attention", kind);
-      },
-    });
   }
 }
 
