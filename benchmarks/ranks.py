@@ -94,9 +94,9 @@ def timed(steps: Steps, rounds: int, tokens: int) -> list[tuple[float, float]]:
 
 
 def in_ranks(ranks: int, work: Callable[[Ranks], Any]) -> list[Any]:
-    """The JSON values of some work in forked ranks."""
-    store = TCPStore("127.0.0.1", 0, is_master=True, timeout=timedelta(seconds=60), wait_for_workers=False)
-    told = {"WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(store.port)}
+    """The JSON values of some work in forked ranks; all are forked before the store has a thread beside them."""
+    told = {"WORLD_SIZE": str(ranks), "MASTER_ADDR": "127.0.0.1", "TORCHELASTIC_USE_AGENT_STORE": "True"}
+    port, tell_port = os.pipe()
     pipes = []
     for rank in range(ranks):
         reading, writing = os.pipe()
@@ -104,13 +104,18 @@ def in_ranks(ranks: int, work: Callable[[Ranks], Any]) -> list[Any]:
         if not os.fork():
             code = 1
             try:
-                os.environ.update(told, RANK=str(rank), LOCAL_RANK=str(rank), TORCHELASTIC_USE_AGENT_STORE="True")
+                own_port = os.read(port, 5).decode().strip()
+                os.environ.update(told, RANK=str(rank), LOCAL_RANK=str(rank), MASTER_PORT=own_port)
                 with joined_ranks() as own:
                     os.write(writing, json.dumps(work(own)).encode())
                 code = 0
             finally:
                 os._exit(code)
         os.close(writing)
+    store = TCPStore("127.0.0.1", 0, is_master=True, timeout=timedelta(seconds=60), wait_for_workers=False)
+    os.write(tell_port, f"{store.port:5d}".encode() * ranks)
+    os.close(tell_port)
+    os.close(port)
     results = [json.loads(os.fdopen(pipe, "rb").read()) for pipe in pipes]
     for _ in range(ranks):
         os.wait()
@@ -140,9 +145,14 @@ def speed(repeats: int, rounds: int, tokens: int) -> list[dict[str, Any]]:
             found = in_ranks(ranks, work)
             walls[name] += [max(times) for times in zip(*([wall for wall, _ in own] for own in found), strict=True)]
             owns[name] += [sum(times) for times in zip(*([own for _, own in rank] for rank in found), strict=True)]
+    turns = {name: [median(wall[at : at + rounds]) for at in range(0, len(wall), rounds)] for name, wall in walls.items()}
+    lanes = turns["1 rank, 2 lanes, 2 threads"]
+    ratios = {name: [one / other for one, other in zip(lanes, own, strict=True)] for name, own in turns.items()}
     rows = [
         {
             "way": name,
+            "speed_against_lanes": round(median(ratios[name]), 3),
+            "spread": f"{min(ratios[name]):.2f} to {max(ratios[name]):.2f}",
             "tokens_per_second": round(tokens / median(walls[name])),
             "tokens_per_processor_second": round(tokens / median(owns[name])),
             "seconds": round(median(walls[name]), 4),
@@ -255,7 +265,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", nargs="*", default=["speed", "overhead", "encoding", "memory"])
     parser.add_argument("--rounds", type=int, default=6)
-    parser.add_argument("--tokens", type=int, default=2_048)
+    parser.add_argument("--tokens", type=int, default=BatchSettings().tokens, help="of a batch")
     parser.add_argument("--repeats", type=int, default=3, help="how often each way has its turn")
     parser.add_argument("--lines", type=int, default=400_000)
     parser.add_argument("--pairs", type=int, default=1_000_000)

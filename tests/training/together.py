@@ -1,6 +1,7 @@
 """Runs functions in several ranks: cheap forks of this process, in which everything is imported and warm.
 
-The parent holds the key-value store as torchrun does, on a port that the system chooses.
+The parent holds the key-value store as torchrun does, on a port that the system chooses. It opens the store only once
+all ranks are forked: a fork beside the store's thread may inherit a lock that this thread holds, and never get it.
 """
 
 import os
@@ -20,24 +21,29 @@ class Started:
     """The ranks of one start."""
 
     def __init__(self, work: Callable[[], object], ranks: int, **environment: str) -> None:
-        self._store = TCPStore("127.0.0.1", 0, is_master=True, timeout=timedelta(seconds=60), wait_for_workers=False)
         told = {
             "WORLD_SIZE": str(ranks),
             "MASTER_ADDR": "127.0.0.1",
-            "MASTER_PORT": str(self._store.port),
             "TORCHELASTIC_USE_AGENT_STORE": "True",
             "REGARD_WAIT": "60",
             **environment,
         }
-        self.children = [self._fork(work, told | {"RANK": str(rank), "LOCAL_RANK": str(rank)}) for rank in range(ranks)]
+        port, tell_port = os.pipe()
+        self.children = [
+            self._fork(work, port, told | {"RANK": str(rank), "LOCAL_RANK": str(rank)}) for rank in range(ranks)
+        ]
+        self._store = TCPStore("127.0.0.1", 0, is_master=True, timeout=timedelta(seconds=60), wait_for_workers=False)
+        os.write(tell_port, f"{self._store.port:5d}".encode() * ranks)
+        os.close(tell_port)
+        os.close(port)
 
-    def _fork(self, work: Callable[[], object], told: dict[str, str]) -> int:
+    def _fork(self, work: Callable[[], object], port: int, told: dict[str, str]) -> int:
         child = os.fork()
         if child:
             return child
         code = 1
         try:
-            os.environ.update(told)
+            os.environ.update({"MASTER_PORT": os.read(port, 5).decode().strip()} | told)
             returned = work()
             code = returned if isinstance(returned, int) else 0
         except RegardError as error:
