@@ -9,9 +9,10 @@ from jaxtyping import Float, Int, Int32
 from torch import Tensor
 
 from regard.attention.position import PositionVectors
+from regard.attention.positions.rotary import Rotary
 from regard.attention.positions.sinusoidal import Sinusoidal
 from regard.decoding.packed.by_torch import Packed
-from regard.decoding.packed.stacks import CompiledModel
+from regard.decoding.packed.stacks import CompiledModel, turned_width
 from regard.decoding.words import ListedOutput, Words
 from regard.layers.embedding import Embedding
 from regard.models.gpt import GptModel
@@ -80,12 +81,20 @@ class Compiled(Packed):
         steps.add(new)
         keys = max(steps.last + 1, 0 if before.source is None else before.source.longest)
         made = torch.empty(rows, decoder.width)
-        places = position_vectors(self._embedding, steps.last + 1)
+        places = self.places(steps.last + 1)
         place = None if places is None else places[steps.last]
         ancestry = before.ancestry.contiguous()
         decoder.decode(token, before.sentences, place, steps, ancestry, before.source, decoder.space(rows, keys), made)
         own = torch.arange(rows, dtype=torch.int32)[:, None]
         return made, replace(before, steps=(*before.steps, new), ancestry=torch.cat([ancestry, own], 1))
+
+    def places(self, count: int) -> Float[Tensor, "count numbers"] | None:
+        """For the first positions, what is added to embeddings or, with rotary positions, turns queries and keys."""
+        turned = turned_width(self.model.decoder)
+        if turned:
+            positions: Any = self.model.decoder.blocks[0].self_attention.reading.positions
+            return _turns(positions, count + -count % _WAVES, turned)[:count]
+        return position_vectors(self._embedding, count)
 
     def read(
         self, tokens: Int[Tensor, "sentences given"], state: State
@@ -119,3 +128,10 @@ def position_vectors(embedding: Embedding, count: int) -> Float[Tensor, "count w
 def _waves(positions: Sinusoidal, count: int, width: int) -> Tensor:
     with torch.inference_mode(False):
         return positions.vectors(torch.arange(count), width).float().contiguous()
+
+
+@lru_cache(maxsize=64)
+def _turns(positions: Rotary, count: int, width: int) -> Float[Tensor, "count width"]:
+    """Cosines and sines of the first positions, half a row each."""
+    with torch.inference_mode(False):
+        return torch.cat(positions.waves(torch.arange(count), width), dim=-1).float().contiguous()

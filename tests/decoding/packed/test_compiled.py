@@ -45,11 +45,27 @@ def transformer(**changes: Any) -> Any:
     return model
 
 
+LLAMA = {"positions": "rotary", "norm": "rms", "feed": "gated", "key_heads": 1, "activation": "silu"}
+
+
+def language_model(**changes: Any) -> Any:
+    torch.manual_seed(1)
+    model = Gpt(layers=2, **SIZES | changes).build({"text": VOCABULARY}).eval()
+    for norm in (part for part in model.modules() if isinstance(part, nn.LayerNorm | nn.RMSNorm)):
+        norm.weight.normal_(1, 0.3)
+    return model
+
+
 MODELS: dict[str, Any] = {
     "norms before": transformer,
     "norms after": lambda: transformer(norm_place="after", output_bias="learned"),
     "gelu, learned positions": lambda: transformer(activation="gelu", positions="learned(40)", linear_bias="none"),
-    "language model": lambda: Gpt(layers=2, **SIZES).build({"text": VOCABULARY}).eval(),
+    "language model": lambda: language_model(),
+    "language model, gelu by tanh": lambda: language_model(activation="gelu_tanh"),
+    "language model, silu": lambda: language_model(activation="silu", norm="rms", norm_place="after"),
+    "language model like LLaMA": lambda: language_model(**LLAMA),
+    "language model, half of it turned": lambda: language_model(**LLAMA | {"positions": "rotary(share=0.5)"}),
+    "language model, gates of gelu": lambda: language_model(**LLAMA | {"key_heads": 2, "activation": "gelu"}),
 }
 
 
@@ -59,7 +75,7 @@ def test_steps_are_those_of_torch_whatever_a_search_does_with_the_states(name: s
     fast, plain = packed(model), Packed(model)
     assert isinstance(fast, Compiled)
     source = torch.randint(4, VOCABULARY, (4, 7))
-    given = (None, None, 4) if name == "language model" else (source, LENGTHS, 1)
+    given = (None, None, 4) if name.startswith("language model") else (source, LENGTHS, 1)
     quick, slow = fast.start(*given), plain.start(*given)
     assert isinstance(quick, CompiledState)
     sentences, beams = 4, 1
