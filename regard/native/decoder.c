@@ -288,6 +288,47 @@ void decode(const Stack *stack, const int64_t *tokens, int64_t sentences, int64_
     if (stack->before) normalize(stack, &stack->last, rows, x, x);
 }
 
+/* Several steps of a decoder without a source at once (prefill): the text of each sentence is given. Row
+   g * sentences + s of tokens and of x is token g of sentence s; `places` [given, place_step] are as in `decode`, and
+   `made` [sentences * given, pair_step] is working space. Steps `step` to step + given - 1 are written. */
+void prefill(const Stack *stack, const int64_t *tokens, int64_t sentences, int64_t given, const float *places,
+             int64_t place_step, float *const *steps, const int64_t *counts, int64_t step, const int32_t *ancestry,
+             int64_t ancestry_step, float *made, float *work, float *x) {
+    const int64_t rows = sentences * given, apart = pair_step(stack), width = stack->width;
+    Space space = spread(stack, rows, step + given, work);
+    for (int64_t row = 0; row < rows; row++)
+        embed(stack, tokens[row], places ? places + row / sentences * place_step : NULL, x + row * width);
+    for (int64_t at = 0; at < stack->count; at++) {
+        const Layer *layer = stack->layers + at;
+        const float *from = enter(stack, &layer->own.norm, rows, x, &space);
+        product(rows, from, width, &layer->own.query, space.query, width, 0);
+        product(rows, from, width, &layer->own.pair, made, apart, 0);
+        for (int64_t row = 0; row < rows; row++) {
+            if (stack->turned) {
+                turn(stack, width, places + row / sentences * place_step, space.query + row * width);
+                turn(stack, stack->pair, places + row / sentences * place_step, made + row * apart);
+            }
+            memcpy(steps[step + row / sentences] + (at * sentences + row % sentences) * apart, made + row * apart,
+                   2 * stack->pair * sizeof *made);
+        }
+        for (int64_t sentence = 0; sentence < sentences; sentence++) {
+            for (int64_t past = 0; past < step; past++)
+                space.pairs[past] =
+                    steps[past] + (at * counts[past] + ancestry[sentence * ancestry_step + past]) * apart;
+            for (int64_t own = 0; own < given; own++)
+                space.pairs[step + own] = made + (own * sentences + sentence) * apart;
+            for (int64_t own = 0; own < given; own++) {
+                const int64_t row = own * sentences + sentence;
+                attend_pairs(stack, space.query + row * width, space.pairs, step + own + 1, layer->own.scale,
+                             space.weights, space.read + row * width);
+            }
+        }
+        merge(stack, &layer->own, rows, x, &space);
+        feed(stack, layer, rows, x, &space);
+    }
+    if (stack->before) normalize(stack, &stack->last, rows, x, x);
+}
+
 /* A number that differs, almost surely, when weights have changed: a hash of some of each tensor. */
 uint64_t fingerprint(const float *const *tensors, const int64_t *sizes, int64_t count) {
     uint64_t made = 1469598103934665603u;

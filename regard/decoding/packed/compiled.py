@@ -21,6 +21,8 @@ from regard.models.writer import State, fitting
 from regard.native.compiled_layers import CompiledStack, SourcePairs, Steps
 
 _WAVES = 64
+_ROWS = 512
+"""so many rows of a prompt are read at once, which keeps the working space small"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -102,10 +104,32 @@ class Compiled(Packed):
         if not isinstance(state, CompiledState):
             return super().read(tokens, state)
         made = []
-        for token in tokens.unbind(1):
-            x, state = self.advance(token, state)
-            made.append(x)
-        return torch.stack(made, 1).flatten(0, 1), state
+        if state.source is not None:
+            for token in tokens.unbind(1):
+                x, state = self.advance(token, state)
+                made.append(x[:, None])
+        else:
+            for some in tokens.split(max(1, _ROWS // len(tokens)), dim=1):
+                x, state = self._read_some(some, state)
+                made.append(x)
+        return torch.cat(made, 1).flatten(0, 1), state
+
+    def _read_some(
+        self, tokens: Int[Tensor, "sentences given"], before: CompiledState
+    ) -> tuple[Float[Tensor, "sentences given width"], CompiledState]:
+        """Read a few tokens of each sentence at once (prefill)."""
+        decoder, (sentences, given) = self.stacks.decoder, tokens.shape
+        steps, first = Steps(before.steps), len(before.steps)
+        new = [decoder.pairs(sentences) for _ in range(given)]
+        for one in new:
+            steps.add(one)
+        places = self.places(first + given)
+        ids = tokens.clamp(0, self.model.output.out_features - 1).T.contiguous()
+        ancestry = before.ancestry.contiguous()
+        made = decoder.prefill(ids, None if places is None else places[first:], steps, ancestry)
+        own = torch.arange(sentences, dtype=torch.int32)[:, None].expand(-1, given)
+        after = replace(before, steps=(*before.steps, *new), ancestry=torch.cat([ancestry, own], 1))
+        return made.transpose(0, 1), after
 
     def step(self, token: Int[Tensor, "rows"], state: State) -> tuple[Float[Tensor, "rows vocabulary"], Any]:
         if not isinstance(state, CompiledState):

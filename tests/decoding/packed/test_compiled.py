@@ -104,6 +104,28 @@ def test_a_row_does_not_depend_on_its_company() -> None:
         assert torch.equal(alone, together[one])
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_a_prompt_is_read_at_once_and_goes_on_as_by_torch(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("regard.decoding.packed.compiled._ROWS", 17)  # four tokens of each sentence at a time
+    model = MODELS[name]()
+    fast, plain = packed(model), Packed(model)
+    source = torch.randint(4, VOCABULARY, (4, 7))
+    given = (None, None, 4) if name.startswith("language model") else (source, LENGTHS, 1)
+    quick, slow = fast.start(*given), plain.start(*given)
+    for length in (9, 1, 6):
+        tokens = torch.randint(4, VOCABULARY, (4, length))
+        (found, quick), (wanted, slow) = fast.read(tokens, quick), plain.read(tokens, slow)
+        torch.testing.assert_close(found, wanted, atol=1e-5, rtol=1e-5)
+        token = torch.randint(4, VOCABULARY, (4,))
+        (found, quick), (wanted, slow) = fast.step(token, quick), plain.step(token, slow)
+        torch.testing.assert_close(found, wanted, atol=1e-5, rtol=1e-5)
+    quick, slow = quick.spread(2), slow.spread(2)
+    rows = torch.tensor([1, 0, 2, 2, 5, 4, 7, 7])
+    token = torch.randint(4, VOCABULARY, (8,))
+    found, wanted = fast.step(token, quick.reorder(rows))[0], plain.step(token, slow.reorder(rows))[0]
+    torch.testing.assert_close(found, wanted, atol=1e-5, rtol=1e-5)
+
+
 def test_with_gradients_or_several_threads_torch_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     fast: Any = packed(transformer())
     source, token = torch.randint(4, VOCABULARY, (4, 7)), torch.randint(4, VOCABULARY, (4,))
