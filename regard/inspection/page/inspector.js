@@ -6,7 +6,7 @@ import { headsNote, showHeads } from "./heads.js";
 import { showPath } from "./path.js";
 import { saveButtons } from "./picture.js";
 import { axesOf, firstView, isContinuation, layersOf, weightsOf } from "./reading.js";
-import { hasMoved, VIEWS } from "./weights.js";
+import { hasMoved, MOVED_NOTE, VIEWS } from "./weights.js";
 
 const KINDS = {
   cross: { name: "Cross-attention", note: "the translation, going down, looks at the text" },
@@ -14,7 +14,6 @@ const KINDS = {
   decoder: { name: "Decoder self-attention", note: "what is written, going down, looks at what was written before" },
 };
 
-const MOVED = "each weight times the length of the value that it fetches: weights alone mislead";
 const NEXT = "the likeliest next token";
 
 /**
@@ -124,7 +123,7 @@ export class Inspector {
     this.stale = false;
     this.#fillChoices(layers);
     this.multiples = this.headsPanel.hidden ? null : showHeads(this.heads, layers, this.view);
-    this.note.textContent = view.shown === "moved" ? MOVED : KINDS[view.kind].note;
+    this.note.textContent = view.shown === "moved" ? MOVED_NOTE : KINDS[view.kind].note;
     this.headsNote.textContent = headsNote(layers, isContinuation(this.explanation) ? NEXT : "this translation");
     if (this.part.path.length) showPath(this.path, this.part, (token) => this.focus.set(this.#spot("target", token)));
   }

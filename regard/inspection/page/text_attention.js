@@ -4,7 +4,9 @@ import { element, hintAtMore, panel, viewChoice, watched } from "./dom.js";
 import { headsNote, showHeads } from "./heads.js";
 import { HeatMap } from "./heatmap.js";
 import { saveButtons } from "./picture.js";
-import { hasMoved, meanWeights, VIEWS } from "./weights.js";
+import { hasMoved, meanWeights, MOVED_NOTE, VIEWS } from "./weights.js";
+
+const NOTE = "each token, going down, looks at the others";
 
 export class TextAttention {
   constructor() {
@@ -16,9 +18,8 @@ export class TextAttention {
     this.layer = element("select", { "aria-label": "Layer", onchange: () => this.#choose() });
     this.head = element("select", { "aria-label": "Head", onchange: () => this.#choose() });
     this.shown = viewChoice(VIEWS, (shown) => this.view.set({ ...this.view.get(), shown }));
-    const note = "each token, going down, looks at the others";
     const save = saveButtons("the heat map", "attention", () => this.map.picture());
-    this.mapPanel = panel("Attention", note, this.sheet, this.shown, this.layer, this.head, ...save);
+    this.mapPanel = panel("Attention", NOTE, this.sheet, this.shown, this.layer, this.head, ...save);
     this.headsPanel = panel("Heads", "", this.heads);
     this.view.watch(() => this.#draw());
     this.drawn = "weights";
@@ -67,6 +68,7 @@ export class TextAttention {
     }
     const weights = meanWeights([this.layers[layer]], head, shown);
     this.shown.value = shown;
+    this.mapPanel.querySelector("header p").textContent = shown === "moved" ? MOVED_NOTE : NOTE;
     [this.layer.value, this.head.value] = [String(layer), String(head)];
     this.multiples.light({ layer, head });
     this.map.show(weights, this.tokens, this.tokens, `layer ${layer + 1}, head ${head === "mean" ? "all" : head + 1}`);

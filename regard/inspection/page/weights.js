@@ -3,6 +3,8 @@
 /** What can be shown of a head, by the name it has in the data. */
 export const VIEWS = { weights: "attention weights", moved: "what is moved" };
 
+export const MOVED_NOTE = "each weight times the length of the value that it fetches: weights alone mislead";
+
 function bytes(text) {
   return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
 }
