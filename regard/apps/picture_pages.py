@@ -13,14 +13,14 @@ if TYPE_CHECKING:
     from regard.inspection.explanation.seeing import Seen
 
 
-def seen_picture(classifier: Any, place: str, number: int | None, model: Path) -> "Seen":
+def seen_picture(classifier: Any, place: str, number: int | None, model: Path, *, effects: bool = True) -> "Seen":
     """What the model sees in a picture file, or in one picture of a file of arrays."""
     from regard.inspection.explanation.seeing import see
 
     images = classifier.read(place)
     if number is None and len(images.which) > 1:
         raise UsageError(f"{place}: holds {len(images.which):,} pictures; choose one with --number, counted from 0")
-    return replace(see(classifier, images, number or 0, effects=True), model=model.stem)
+    return replace(see(classifier, images, number or 0, effects=effects), model=model.stem)
 
 
 def write_seen(seen: "Seen", page: Path) -> None:

@@ -85,6 +85,26 @@ class CompiledStack:
             *(max(steps.last + 1, 0 if source is None else source.longest), space.data_ptr(), made.data_ptr()),
         )
 
+    def prefill(
+        self,
+        tokens: Int[Tensor, "given sentences"],
+        places: Float[Tensor, "given numbers"] | None,
+        steps: "Steps",
+        ancestry: Int[Tensor, "sentences before"],
+    ) -> Float[Tensor, "given sentences width"]:
+        """Several steps without a source at once: the hidden states; keys and values go into the last of `steps`."""
+        given, sentences = tokens.shape
+        rows, first = given * sentences, steps.last + 1 - given
+        pairs, space = torch.empty(rows, self.pair_step), self.space(rows, first + given)
+        made = torch.empty(given, sentences, self.width)
+        self._library.prefill(
+            *(self._self, tokens.data_ptr(), sentences, given),
+            *((None, 0) if places is None else (places.data_ptr(), places.stride(0))),
+            *(steps.pointers, steps.counts, first, ancestry.data_ptr(), ancestry.stride(0)),
+            *(pairs.data_ptr(), space.data_ptr(), made.data_ptr()),
+        )
+        return made
+
 
 class SourcePairs:
     """The keys and values of a source, and where those of each sentence are."""

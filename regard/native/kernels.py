@@ -155,6 +155,11 @@ def _declare(library: ctypes.CDLL) -> None:
             ],
             None,
         ),
+        "prefill": (
+            [_POINTER, _POINTER, _COUNT, _COUNT, _POINTER, _COUNT, _POINTER, _POINTER, _COUNT, _POINTER, _COUNT]
+            + [_POINTER] * 3,
+            None,
+        ),
         "best_words": ([_POINTER, _COUNT, _POINTER, _COUNT, _POINTER, _COUNT, _COUNT, *[_POINTER] * 5], None),
         "advance": (
             [_POINTER, *[_COUNT] * 3, ctypes.c_float, *[_POINTER] * 6, _COUNT, *[_POINTER] * 7],

@@ -52,6 +52,7 @@ class StackWeights(ctypes.Structure):
         ("layers", ctypes.POINTER(LayerWeights)),
         ("table", _POINTER),
         *((name, _COUNT) for name in ("count", "width", "heads", "hidden", "reads", "before", "activation")),
+        *((name, _COUNT) for name in ("pair", "rms", "gated", "turned")),
         ("scale", _FLOAT),
         ("last", NormWeights),
     )
@@ -66,7 +67,7 @@ class BeamState(ctypes.Structure):
     )
 
 
-ACTIVATION_CODES = {"relu": 0, "gelu": 1, "gelu_tanh": 2}
+ACTIVATION_CODES = {"relu": 0, "gelu": 1, "gelu_tanh": 2, "silu": 3}
 """as `decoder.c` numbers them"""
 FINISHED = np.dtype([("sentence", "i4"), ("row", "i4"), ("value", "f4"), ("score", "f4"), ("rank", "f4")])
 """`Finished`"""
@@ -96,6 +97,6 @@ class Packer:
         return LinearWeights(packed, self.pointer(pad(bias.detach(), (0, more)).clone()), inputs, outputs)
 
     def norm(self, width: int, gain: Tensor | None, shift: Tensor | None, epsilon: float) -> NormWeights:
-        """A LayerNorm's weights."""
+        """The weights of a LayerNorm or, without a shift, of an RMSNorm."""
         sides = (torch.ones(width) if gain is None else gain, torch.zeros(width) if shift is None else shift)
         return NormWeights(*(self.pointer(side.detach().clone()) for side in sides), epsilon)

@@ -27,7 +27,7 @@ task = "{task}"
 [subwords]
 kind = "{kind}"                   # bpe, unigram, word or character
 size = {size}
-
+{rare}
 [word_dropout]
 rate = {blank}                     # the share of training tokens that become <unk>, so that no single word decides
 
@@ -55,6 +55,7 @@ weight_decay = 0.05
 name = "cosine"                # learning-rate schedule: warm-up, then down to 0 at the last step
 warmup = {warmup}
 """
+_RARE_WORDS = "min_count = 1                  # also words that stand once; word_dropout teaches what <unk> is\n"
 _RECURRENT = """\
 layers = 2
 width = 160
@@ -87,13 +88,15 @@ class _How:
 
 
 _HOW = {
-    "classify": _How("word", 1.15, 0.0, 768, 16, 0.001),
+    "classify": _How("word", 1.15, 0.05, 768, 16, 0.001),
     "tag": _How("bpe", 1.3, 0.05, 1024, 12, 0.002),
 }
 _LOSS = {
     "classify": "\n[training.loss]\nsmoothing = 0.1\n",
     "tag": '\n[training.loss]\ntransitions = "learned"        # tags are judged together: a linear-chain CRF\n',
 }
+_WORDS = 16_000
+"""the largest vocabulary; with fewer words than this, all are kept"""
 _MANY = 50_000
 """examples from which on attention pays"""
 _RARE = 0.25
@@ -120,8 +123,10 @@ def advise_labels(files: Sequence[Path], wishes: Wishes) -> Advice | None:
     told = f"{len(examples):,} examples of {len(classes)} classes: {', '.join(classes[:6])}{' …' * (len(classes) > 6)}"
     metric, why = _metric(examples, classes, "dev" in places)
     reasons = (told, *_held_out(written, places), *_after(sets), why)
-    words = [sum(len(text.split()) for text in one.texts) for one in examples]
-    return _advice("classify", name, "\n".join(lines) + "\n", reasons, words, metric, wishes, written)
+    split = [[word for text in one.texts for word in text.split()] for one in examples]
+    counts = Counter(word for own in split for word in own)
+    data, words = "\n".join(lines) + "\n", [len(own) for own in split]
+    return _advice("classify", name, data, reasons, words, metric, wishes, written, counts)
 
 
 def advise_tags(files: Sequence[Path], wishes: Wishes) -> Advice | None:
@@ -162,14 +167,20 @@ def _advice(
     metric: str,
     wishes: Wishes,
     written: Mapping[Path, str],
+    counts: Mapping[str, int] | None = None,
 ) -> Advice:
-    """The run file of either task."""
+    """The run file of either task; `counts` says how often each word stands in the texts, where words are tokens."""
     how, total = _HOW[task], sum(words)
     model, sizes, why = _model(task, len(words), wishes)
     steps = max(300, min(20_000, round(how.epochs * total * how.pieces / how.tokens)))
-    size = max(1_000, min(16_000, total // 5 // 100 * 100))
+    size = max(1_000, min(_WORDS, total // 5 // 100 * 100))
+    rare, kept = "", tuple[str, ...]()
+    if counts is not None and 0 < len(counts) < _WORDS:
+        size, rare = max(size, min(_WORDS, (len(counts) // 100 + 2) * 100)), _RARE_WORDS
+        once = sum(count == 1 for count in counts.values()) / len(counts)
+        kept = (f"all words are kept: {once:.0%} of them stand only once, and so few texts need them",)
     epochs = f"the examples about {max(1, round(steps * how.tokens / total / how.pieces))} times"
-    made = (*reasons[:1], why, f"{steps:,} steps of {how.tokens:,} tokens: {epochs}", *reasons[1:])
+    made = (*reasons[:1], why, f"{steps:,} steps of {how.tokens:,} tokens: {epochs}", *kept, *reasons[1:])
     text = _TEMPLATE.format(
         out=wishes.out,
         reasons="\n".join(f"# {reason}" for reason in made),
@@ -178,6 +189,7 @@ def _advice(
         data=data,
         kind=how.kind,
         size=size,
+        rare=rare,
         blank=how.blank,
         tokens=how.tokens,
         model=model,

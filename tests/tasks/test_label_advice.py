@@ -47,6 +47,21 @@ def test_labels_of_every_kind_are_advised_and_learned(tmp_path: Path, kind: str)
     assert scores[0].value > 90
 
 
+def test_words_that_stand_once_are_kept_where_there_are_few(tmp_path: Path) -> None:
+    path = tmp_path / "a.tsv"
+    rows = [f"{at % 2}\tthe word{at} is word{at % 3} again\n" for at in range(1200)]
+    path.write_text("".join(rows), encoding="utf-8")
+    advice = advice_for([path], Wishes(out=tmp_path / "run.toml"))
+    subwords = tomllib.loads(advice.text)["subwords"]
+    assert subwords == {"kind": "word", "size": 1400, "min_count": 1}
+    assert tomllib.loads(advice.text)["word_dropout"] == {"rate": 0.05}
+    assert any(reason.startswith("all words are kept") for reason in advice.reasons)
+    path.write_text("".join(f"{at % 2}\tthe word{at} is another{at}\n" for at in range(9000)), encoding="utf-8")
+    many = advice_for([path], Wishes(out=tmp_path / "run.toml"))
+    assert "min_count" not in tomllib.loads(many.text)["subwords"]
+    assert not any(reason.startswith("all words") for reason in many.reasons)
+
+
 def test_words_with_tags_are_advised_and_learned(tmp_path: Path) -> None:
     path = tmp_path / "words.conll"
     path.write_text("".join(f"the DT B-NP\ncat{at} NN I-NP\nsleeps VB O\n\n" for at in range(60)), encoding="utf-8")

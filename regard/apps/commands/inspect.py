@@ -21,6 +21,8 @@ from regard.base.errors import RegardError, UsageError, unknown
 from regard.base.extras import install_hint
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
     from matplotlib.figure import Figure
 
     from regard.inspection.explanation.explain import Explanation
@@ -58,6 +60,10 @@ def inspect(
         str | None, typer.Option(metavar="ROW,COLUMN", help="Of a picture: the pixel whose attention --png draws.")
     ] = None,
     number: Annotated[int | None, typer.Option(min=0, help="Of a file of arrays: the picture, from 0.")] = None,
+    effects: Annotated[
+        bool,
+        typer.Option("--effects/--no-effects", help="Measure each head by the answer without it, a run each."),
+    ] = True,
     beam: BeamOption = None,
     strategy: StrategyOption = None,
     device: DeviceOption = "cpu",
@@ -67,7 +73,8 @@ def inspect(
 
     The page is one file that opens offline, in any browser. For a language model it shows what each token of the text
     looked at, how likely it was, and what may come next. For a picture it shows what any patch attends to in every
-    layer and head, and the rollout over layers.
+    layer and head, and the rollout over layers. Beside the weights stands what they move, weight times value, and
+    below each head what the log-probability of the answer loses without it.
     """
     use_threads(threads)
     for name, given in (("the text", text), ("--target", target or ""), ("--prefix", prefix)):
@@ -91,15 +98,17 @@ def inspect(
 
     if attention not in ("cross", "all"):
         raise UsageError(unknown("--attention", attention, ("cross", "all"), "choices"))
-    detail = Detail(attention=ATTENTION_KINDS if attention == "all" else ATTENTION_KINDS[:1])
+    detail = Detail(attention=ATTENTION_KINDS if attention == "all" else ATTENTION_KINDS[:1], effects=effects)
     translator = load(model, device=device)
     if isinstance(translator, Generator):
         if target is not None or prefix or pictures is not None:
             raise UsageError(f"{model}: a language model; --target, --prefix, --png and --svg need a translator")
-        write_continuation(replace(explain_continuation(translator, text), model=model.stem), page)
+        read = replace(explain_continuation(translator, text, effects=effects), model=model.stem)
+        write_continuation(read, page)
+        _say_effects(layer.effects for layer in read.part.decoder)
         return
     if isinstance(translator, ImageClassifier):
-        seen = seen_picture(translator, text, number, model)
+        seen = seen_picture(translator, text, number, model, effects=effects)
         figure = None if pictures is None else _overlay(seen, at)
         write_seen(seen, page)
         if pictures is not None:
@@ -109,7 +118,7 @@ def inspect(
     if isinstance(translator, TextReader):
         if target is not None or prefix or pictures is not None:
             raise UsageError(f"{model}: an encoder; --target, --prefix, --png and --svg need a translator")
-        _write_read(replace(look_at_reading(translator, text), model=model.stem), page)
+        _write_read(replace(look_at_reading(translator, text, effects=effects), model=model.stem), page)
         return
     if not isinstance(translator, Translator):
         raise UsageError(f"{model}: neither translates nor continues texts, so there is nothing to inspect")
@@ -141,6 +150,8 @@ def _write_page(explanation: "Explanation", page: Path) -> None:
 
     write_text(page, explanation.to_html(f"{explanation.source} → {explanation.target}"))
     typer.echo(explanation.target)
+    if len(explanation.parts) == 1:
+        _say_effects(layer.effects for layer in explanation.parts[0].layers)
     typer.echo(f"wrote {page}")
     say_next(f"open {page} in a browser; regard serve gives the same page for any text")
 
@@ -150,14 +161,18 @@ def _write_read(read: "ReadText", page: Path) -> None:
 
     write_text(page, read.to_html(f"{read.text}: {read.answer}"))
     typer.echo(read.answer)
-    heads = [
-        (float(one), at, head) for at, layer in enumerate(read.layers, 1) for head, one in enumerate(layer.effects, 1)
-    ]
-    effect, layer, head = max(heads)
-    typer.echo(
-        f"most depends on head {head} of layer {layer}: without it, {effect:+.3f} of the answer's log-probability"
-    )
+    _say_effects(layer.effects for layer in read.layers)
     typer.echo(f"wrote {page}")
+
+
+def _say_effects(layers: "Iterable[Sequence[float]]") -> None:
+    """Name the head that the answer depends on most, if that was measured; layers and heads count from 1."""
+    heads = [(float(one), at, head) for at, own in enumerate(layers, 1) for head, one in enumerate(own, 1)]
+    if heads:
+        effect, layer, head = max(heads)
+        way = "lower" if effect >= 0 else "higher"
+        without = f"without it, the log-probability is {abs(effect):.3f} {way}"
+        typer.echo(f"the answer depends most on head {head} of layer {layer}: {without}")
 
 
 def _write_pictures(pictures: ModuleType, explanation: "Explanation", page: Path, endings: list[str]) -> None:

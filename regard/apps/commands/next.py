@@ -67,7 +67,8 @@ def write_continuation(found: "Continuation", page: Path) -> None:
 
 def _as_json(found: "Continuation") -> dict[str, object]:
     told = found.to_dict()
-    return {"text": found.text, **{name: told[name] for name in ("model", "next", "looked_at")}}
+    effects = {layer.name: [round(one, 5) for one in layer.effects] for layer in found.part.decoder if layer.effects}
+    return {"text": found.text, **{name: told[name] for name in ("model", "next", "looked_at")}, "effects": effects}
 
 
 def _table(found: "Continuation") -> str:

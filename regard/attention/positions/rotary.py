@@ -14,6 +14,10 @@ from torch import Tensor
 from regard.attention.position import Position, Role
 from regard.base.errors import ConfigError, ShapeError, check_one_of
 
+_ROWS = 256
+_KEPT = 2**15
+"""positions up to here are looked up in a table, which grows by _ROWS"""
+
 
 @dataclass(frozen=True)
 class Rotary(Position):
@@ -40,20 +44,33 @@ class Rotary(Position):
         if turned % 2:
             raise ShapeError(f"rotary: turns pairs, but {turned} of the head's {width} dimensions are to be turned")
         cos, sin = self._waves(at, turned, vectors)
+        own = vectors[..., :turned]
         if self.pairs == "halves":
-            left, right = vectors[..., :turned].chunk(2, dim=-1)
-            parts = [left * cos - right * sin, left * sin + right * cos]
+            left, right = own.chunk(2, dim=-1)
+            made = (own * cos).addcmul_(torch.cat([right, left], dim=-1), sin)
         else:
-            left, right = vectors[..., :turned:2], vectors[..., 1:turned:2]
-            both = torch.stack([left * cos - right * sin, left * sin + right * cos], dim=-1)
-            parts = [both.flatten(-2)]
-        return torch.cat([*parts, vectors[..., turned:]], dim=-1)
+            left, right = own[..., ::2], own[..., 1::2]
+            made = torch.stack([left * cos - right * sin, left * sin + right * cos], dim=-1).flatten(-2)
+        return made if turned == width else torch.cat([made, vectors[..., turned:]], dim=-1)
+
+    def waves(self, at: Tensor, width: int) -> tuple[Tensor, Tensor]:
+        """Cos and sin of the angles of positions, each [*positions, width / 2]."""
+        return _turned(at, width, self.base)
 
     def _waves(self, at: Tensor, width: int, like: Tensor) -> tuple[Tensor, Tensor]:
-        """Cos and sin of each position's angles; those of one position, a decoding step, are kept for all layers."""
-        if at.shape == (1,) and at.device.type == "cpu" and not _traced():
-            return _waves_at(int(at), width, self.base, like.dtype, like.device)
-        cos, sin = _turned(at, width, self.base)
+        """Cos and sin of each position's angles; on a CPU, those of the first positions are kept for all layers.
+
+        Where halves are paired, each has as many numbers as are turned: cos, cos and -sin, sin.
+        """
+        if at.dim() == 1 and at.numel() and at.device.type == "cpu" and not at.is_floating_point() and not _traced():
+            first, last = (int(one) for one in torch.aminmax(at))
+            if first >= 0 and last < _KEPT:
+                rows = last + 1 + -(last + 1) % _ROWS
+                cos, sin = _table(rows, width, self.base, self.pairs == "halves", like.dtype)
+                return cos[at], sin[at]
+        cos, sin = self.waves(at, width)
+        if self.pairs == "halves":
+            cos, sin = _for_halves(cos, sin)
         if cos.dim() == 3:  # a place for the heads
             cos, sin = cos[:, None], sin[:, None]
         return cos.to(like), sin.to(like)
@@ -70,8 +87,13 @@ def _turned(at: Tensor, width: int, base: float) -> tuple[Tensor, Tensor]:
     return angles.cos(), angles.sin()
 
 
-@lru_cache(maxsize=4096)
-def _waves_at(at: int, width: int, base: float, dtype: torch.dtype, device: torch.device) -> tuple[Tensor, Tensor]:
+def _for_halves(cos: Tensor, sin: Tensor) -> tuple[Tensor, Tensor]:
+    return torch.cat([cos, cos], dim=-1), torch.cat([-sin, sin], dim=-1)
+
+
+@lru_cache(maxsize=64)
+def _table(rows: int, width: int, base: float, halves: bool, dtype: torch.dtype) -> tuple[Tensor, Tensor]:
+    """The waves of the first positions."""
     with torch.inference_mode(False):
-        cos, sin = _turned(torch.tensor([at]), width, base)
-        return cos.to(device, dtype), sin.to(device, dtype)
+        cos, sin = _turned(torch.arange(rows), width, base)
+        return tuple(one.to(dtype) for one in (_for_halves(cos, sin) if halves else (cos, sin)))  # type: ignore[return-value]

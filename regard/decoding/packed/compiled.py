@@ -9,9 +9,10 @@ from jaxtyping import Float, Int, Int32
 from torch import Tensor
 
 from regard.attention.position import PositionVectors
+from regard.attention.positions.rotary import Rotary
 from regard.attention.positions.sinusoidal import Sinusoidal
 from regard.decoding.packed.by_torch import Packed
-from regard.decoding.packed.stacks import CompiledModel
+from regard.decoding.packed.stacks import CompiledModel, turned_width
 from regard.decoding.words import ListedOutput, Words
 from regard.layers.embedding import Embedding
 from regard.models.gpt import GptModel
@@ -20,6 +21,8 @@ from regard.models.writer import State, fitting
 from regard.native.compiled_layers import CompiledStack, SourcePairs, Steps
 
 _WAVES = 64
+_ROWS = 512
+"""so many rows of a prompt are read at once, which keeps the working space small"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,12 +83,20 @@ class Compiled(Packed):
         steps.add(new)
         keys = max(steps.last + 1, 0 if before.source is None else before.source.longest)
         made = torch.empty(rows, decoder.width)
-        places = position_vectors(self._embedding, steps.last + 1)
+        places = self.places(steps.last + 1)
         place = None if places is None else places[steps.last]
         ancestry = before.ancestry.contiguous()
         decoder.decode(token, before.sentences, place, steps, ancestry, before.source, decoder.space(rows, keys), made)
         own = torch.arange(rows, dtype=torch.int32)[:, None]
         return made, replace(before, steps=(*before.steps, new), ancestry=torch.cat([ancestry, own], 1))
+
+    def places(self, count: int) -> Float[Tensor, "count numbers"] | None:
+        """For the first positions, what is added to embeddings or, with rotary positions, turns queries and keys."""
+        turned = turned_width(self.model.decoder)
+        if turned:
+            positions: Any = self.model.decoder.blocks[0].self_attention.reading.positions
+            return _turns(positions, count + -count % _WAVES, turned)[:count]
+        return position_vectors(self._embedding, count)
 
     def read(
         self, tokens: Int[Tensor, "sentences given"], state: State
@@ -93,10 +104,32 @@ class Compiled(Packed):
         if not isinstance(state, CompiledState):
             return super().read(tokens, state)
         made = []
-        for token in tokens.unbind(1):
-            x, state = self.advance(token, state)
-            made.append(x)
-        return torch.stack(made, 1).flatten(0, 1), state
+        if state.source is not None:
+            for token in tokens.unbind(1):
+                x, state = self.advance(token, state)
+                made.append(x[:, None])
+        else:
+            for some in tokens.split(max(1, _ROWS // len(tokens)), dim=1):
+                x, state = self._read_some(some, state)
+                made.append(x)
+        return torch.cat(made, 1).flatten(0, 1), state
+
+    def _read_some(
+        self, tokens: Int[Tensor, "sentences given"], before: CompiledState
+    ) -> tuple[Float[Tensor, "sentences given width"], CompiledState]:
+        """Read a few tokens of each sentence at once (prefill)."""
+        decoder, (sentences, given) = self.stacks.decoder, tokens.shape
+        steps, first = Steps(before.steps), len(before.steps)
+        new = [decoder.pairs(sentences) for _ in range(given)]
+        for one in new:
+            steps.add(one)
+        places = self.places(first + given)
+        ids = tokens.clamp(0, self.model.output.out_features - 1).T.contiguous()
+        ancestry = before.ancestry.contiguous()
+        made = decoder.prefill(ids, None if places is None else places[first:], steps, ancestry)
+        own = torch.arange(sentences, dtype=torch.int32)[:, None].expand(-1, given)
+        after = replace(before, steps=(*before.steps, *new), ancestry=torch.cat([ancestry, own], 1))
+        return made.transpose(0, 1), after
 
     def step(self, token: Int[Tensor, "rows"], state: State) -> tuple[Float[Tensor, "rows vocabulary"], Any]:
         if not isinstance(state, CompiledState):
@@ -119,3 +152,10 @@ def position_vectors(embedding: Embedding, count: int) -> Float[Tensor, "count w
 def _waves(positions: Sinusoidal, count: int, width: int) -> Tensor:
     with torch.inference_mode(False):
         return positions.vectors(torch.arange(count), width).float().contiguous()
+
+
+@lru_cache(maxsize=64)
+def _turns(positions: Rotary, count: int, width: int) -> Float[Tensor, "count width"]:
+    """Cosines and sines of the first positions, half a row each."""
+    with torch.inference_mode(False):
+        return torch.cat(positions.waves(torch.arange(count), width), dim=-1).float().contiguous()

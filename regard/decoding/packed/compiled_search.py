@@ -10,7 +10,7 @@ from torch import Tensor
 
 from regard.data.subwords.tokenizer import EOS
 from regard.decoding.hypothesis import Hypothesis, hypothesis
-from regard.decoding.packed.compiled import Compiled, CompiledState, position_vectors
+from regard.decoding.packed.compiled import Compiled, CompiledState
 from regard.decoding.rules import Rules
 from regard.native.compiled_layers import BestWords, Steps
 from regard.native.structures import CANDIDATE_BYTES, FINISHED, BeamState
@@ -100,7 +100,7 @@ class CompiledSearch:
                 room = 2 * room + _ROOM
                 self._widen(room)
                 space = decoder.space(rows, max(room, longest))
-                places = position_vectors(self._stepper.model.target, min(room, int(self._most.max()) + 1))
+                places = self._stepper.places(min(room, int(self._most.max()) + 1))
             if step % _ROOM == 0 and step:
                 self._prune(tokens.shape[0])
             self._steps.add(decoder.pairs(tokens.shape[0]))

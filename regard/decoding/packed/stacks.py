@@ -1,7 +1,7 @@
 """The weights of a Transformer or GPT for its compiled steps, packed once.
 
-Compiled are models that the packed decoder supports, with LayerNorm, plain feed-forward layers and as many key heads as
-heads, in float32 on a CPU.
+Compiled are models that the packed decoder supports, in float32 on a CPU: with LayerNorm or RMSNorm, plain or gated
+feed-forward layers, key heads that are shared or not, and positions that are added, or rotary in halves.
 """
 
 from threading import Lock
@@ -11,8 +11,10 @@ import torch
 from torch import nn
 
 from regard.attention.position import Position
+from regard.attention.positions.rotary import Rotary
 from regard.decoding.packed.layer import attention_scale
 from regard.layers.embedding import Embedding
+from regard.layers.feeds.gated import GatedFeedForward
 from regard.layers.feeds.plain import FeedForward
 from regard.layers.inference.int8 import Int8Linear
 from regard.layers.stack import Stack
@@ -66,10 +68,14 @@ class CompiledModel:
                 count=len(blocks),
                 width=table.shape[1],
                 heads=blocks[0].self_attention.heads,
-                hidden=blocks[0].feedforward.inner.out_features,
+                hidden=blocks[0].feedforward.outer.in_features,
                 reads=blocks[0].cross is not None,
                 before=before,
                 activation=ACTIVATION_CODES[blocks[0].feedforward.activation],
+                pair=blocks[0].self_attention.projections.split[1],
+                rms=type(blocks[0].norms["feedforward"]) is nn.RMSNorm,
+                gated=type(blocks[0].feedforward) is GatedFeedForward,
+                turned=turned_width(stack),
                 scale=embedding.scale,
                 last=self._norm(stack.norm) if before else NormWeights(),
             ),
@@ -79,10 +85,11 @@ class CompiledModel:
     def _layer(self, block: Any) -> LayerWeights:
         own, cross, feed = block.self_attention, block.cross, block.feedforward
         joint, width = own.projections.joint, own.projections.split[0]
+        whole = sum(own.projections.split)
         made = LayerWeights(
             own=AttentionWeights(
                 query=self._linear(joint, 0, width),
-                pair=self._linear(joint, width, 3 * width),
+                pair=self._linear(joint, width, whole),
                 merge=self._linear(own.output),
                 norm=self._norm(block.norms["self_attention"]),
                 scale=attention_scale(own),
@@ -106,7 +113,17 @@ class CompiledModel:
         return self._packer.linear(linear.weight[start:end], bias)
 
     def _norm(self, norm: Any) -> NormWeights:
-        return self._packer.norm(norm.normalized_shape[0], norm.weight, norm.bias, norm.eps)
+        shift = None if type(norm) is nn.RMSNorm else norm.bias
+        epsilon = torch.finfo(torch.float32).eps if norm.eps is None else norm.eps
+        return self._packer.norm(norm.normalized_shape[0], norm.weight, shift, epsilon)
+
+
+def turned_width(stack: Stack) -> int:
+    """How many numbers of each head rotary positions turn; 0 where there are none."""
+    attention: Any = stack.blocks[0].self_attention
+    positions = attention.reading.positions
+    width = attention.projections.split[0] // attention.heads
+    return round(width * positions.share) if type(positions) is Rotary else 0
 
 
 def compilable(model: TransformerModel | GptModel, lanes: int) -> bool:
@@ -125,31 +142,46 @@ def compilable(model: TransformerModel | GptModel, lanes: int) -> bool:
 def _is_plain(stack: Stack, embedding: Embedding, lanes: int) -> bool:
     width = embedding.table.weight.shape[1]
     first: Any = stack.blocks[0]
-    heads, hidden = first.self_attention.heads, first.feedforward.inner.out_features
+    norm = type(first.norms["feedforward"])
     return (
         embedding.table.weight.is_contiguous()
-        and type(stack.norm) in (nn.LayerNorm, nn.Identity)
-        and width % (heads * lanes) == 0
-        and all(_is_plain_layer(block, width, heads, hidden, first.feedforward.activation) for block in stack.blocks)
+        and norm in (nn.LayerNorm, nn.RMSNorm)
+        and type(stack.norm) in (norm, nn.Identity)
+        and width % (first.self_attention.heads * lanes) == 0
+        and _places_are_plain(stack, embedding)
+        and all(_is_plain_layer(block, first, norm, width) for block in stack.blocks)
     )
 
 
-def _is_plain_layer(block: Any, width: int, heads: int, hidden: int, activation: str) -> bool:
-    """Whether a layer has the parts and sizes that are compiled."""
+def _places_are_plain(stack: Stack, embedding: Embedding) -> bool:
+    """Whether positions are added to embeddings, or turn queries and keys in halves, alike in every layer."""
+    own: list[Any] = [block.self_attention.reading.positions for block in stack.blocks]
+    if type(own[0]) is Rotary:
+        alike = all(type(one) is Rotary and one == own[0] for one in own) and own[0].pairs == "halves"
+        return alike and turned_width(stack) % 2 == 0 and type(embedding.positions) is Position
+    return all(type(one) is Position for one in own)
+
+
+def _is_plain_layer(block: Any, first: Any, norm: type, width: int) -> bool:
+    """Whether a layer has the parts and sizes that are compiled, and the same as the first."""
     own, cross, feed = block.self_attention, block.cross, block.feedforward
-    attentions = [own] if cross is None else [own, cross]
-    if type(feed) is not FeedForward or feed.activation != activation or activation not in ACTIVATION_CODES:
+    attentions, hidden = [own] if cross is None else [own, cross], first.feedforward.outer.in_features
+    if type(feed) is not type(first.feedforward) or type(feed) not in (FeedForward, GatedFeedForward):
         return False
-    if any(type(norm) is not nn.LayerNorm or norm.normalized_shape != (width,) for norm in block.norms.values()):
+    if feed.activation != first.feedforward.activation or feed.activation not in ACTIVATION_CODES:
         return False
-    if any(one.heads != heads or one.key_heads != heads for one in attentions):
+    if any((type(one), tuple(one.normalized_shape)) != (norm, (width,)) for one in block.norms.values()):
         return False
-    if any(type(one.reading.positions) is not Position for one in attentions):
+    if any(one.heads != first.self_attention.heads for one in attentions):
         return False
-    sizes = [(own.projections.joint, 3 * width, width), (feed.inner, hidden, width), (feed.outer, width, hidden)]
+    pair = first.self_attention.projections.split[1]
+    if cross is not None and (pair != width or type(cross.reading.positions) is not Position):
+        return False
+    inside = 2 * hidden if type(feed) is GatedFeedForward else hidden
+    sizes = [(own.projections.joint, width + 2 * pair, width), (feed.inner, inside, width), (feed.outer, width, hidden)]
     sizes += [(one.output, width, width) for one in attentions]
     if cross is not None:
         sizes += [(cross.projections.query, width, width), (cross.projections.source, 2 * width, width)]
     return all(linear.weight.shape == (outputs, inputs) for linear, outputs, inputs in sizes) and all(
-        list(one.projections.split) == [width] * 3 for one in attentions
+        list(one.projections.split) == [width, pair, pair] for one in attentions
     )

@@ -11,8 +11,8 @@ from regard.data.subwords.tokenizer import BOS
 from regard.decoding.predictor import TextReader
 from regard.decoding.scorer import evaluating
 from regard.inspection.explanation.continuing import Continuation
-from regard.inspection.explanation.forced import entropy
-from regard.inspection.explanation.text_part import Layer, layer_as_dict
+from regard.inspection.explanation.head_effects import moved_lengths, moved_shares
+from regard.inspection.explanation.text_part import Layer, layer_as_dict, measured_layer
 from regard.inspection.explanation.tokens import Token, shown
 
 START = "▸"
@@ -27,10 +27,10 @@ class AttendedText:
     layers: tuple[Layer, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """All of it, ready for JSON; `layers` is empty for a model without attention."""
+        """All of it, ready for JSON; `layers` is empty for a model without attention. Long texts are packed."""
         return {
             "tokens": [{"text": token.text, "starts": token.starts} for token in self.tokens],
-            "layers": [layer_as_dict(layer) for layer in self.layers],
+            "layers": [layer_as_dict(layer, small=True) for layer in self.layers],
         }
 
 
@@ -48,12 +48,13 @@ def attend_to_row(reader: TextReader, row: tuple[list[int], list[int]]) -> Atten
     """The same for the tokens and segments of an example."""
     model, layers = reader.model, list[Layer]()
     device = next(model.parameters()).device
-    with evaluating([model]), watch(model, dict.fromkeys(attention_layers(model))) as seen:
+    watching = watch(model, dict.fromkeys(attention_layers(model)))
+    with evaluating([model]), watching as seen, moved_lengths(model) as lengths:
         model.encode(*batch_of([row]).to(device).parts)
     for name, calls in seen.items():
         if len(calls) == 1 and calls[0].shape[-2:] == (len(row[0]),) * 2:
             weights = calls[0][0].float().cpu()
-            layers.append(Layer(name, weights, tuple(entropy(weights).tolist())))
+            layers.append(measured_layer(name, weights, moved_shares(weights, lengths[name][0].float().cpu())))
     tokens = tuple(Token(START, True) if one == BOS else shown(reader.subwords, one) for one in row[0])
     return AttendedText(tokens, tuple(layers))
 

@@ -31,6 +31,8 @@ class Detail:
     """the kinds of attention that are recorded"""
     longest: int | None = None
     """longer parts, in characters, are just translated"""
+    effects: bool | None = None
+    """each head is measured by the translation's log-probability without it; None: unless that takes long"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,11 +65,14 @@ class Explanation:
             source, target = source + part.sizes[0], target + part.sizes[1]
         return tuple(moved)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The explanation as plain JSON; words are numbered over all parts, weights have three decimals."""
+    def to_dict(self, *, small: bool = False) -> dict[str, Any]:
+        """The explanation as plain JSON; words are numbered over all parts, weights have three decimals.
+
+        `small` packs the weights of a long text, for a page.
+        """
         parts, source, target = [], 0, 0
         for part, gaps in zip(self.parts, self.gaps, strict=True):
-            parts.append(part.to_dict(source, target, gaps))
+            parts.append(part.to_dict(source, target, gaps, small=small))
             source, target = source + part.sizes[0], target + part.sizes[1]
         return {
             "source": {"text": self.source, "words": self._words(0), "spaced": self._spaced(0)},
@@ -92,7 +97,7 @@ class Explanation:
 
     def to_html(self, title: str = "Regard") -> str:
         """A self-contained HTML page that works offline."""
-        return standalone(self.to_dict(), title)
+        return standalone(self.to_dict(small=True), title)
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the page in a frame."""
@@ -132,7 +137,9 @@ def explain(
         if number in looked:
             given = translator.opened(piece).target.encode(start)
             found = find_translation(translator, piece, given, None if whole else search_with)
-            parts.append(look_into(translator, piece, found, len(given) + whole, before, detail.attention))
+            parts.append(
+                look_into(translator, piece, found, len(given) + whole, before, detail.attention, detail.effects)
+            )
         else:
             parts.append(next(others))
         before += f"{parts[-1].texts[1]}\n"

@@ -9,7 +9,7 @@ Kobayashi et al., Attention is Not Only a Weight, 2020, https://arxiv.org/abs/20
 Heads Really Better than One?, 2019, https://arxiv.org/abs/1905.10650. Both work on every model with attention layers.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
@@ -22,6 +22,10 @@ from regard.attention.record import attention_layers
 from regard.base.errors import UsageError, unknown
 
 _AT_ONCE = 16
+_POSITIONS = 2_048
+"""so many positions, of all rows together, are computed at once: their logits must fit into memory"""
+_QUICK = 2e10
+"""multiplications that take about half a second"""
 
 
 @contextmanager
@@ -59,29 +63,46 @@ def _zeroing(chosen: list[Any]) -> Callable[..., Tensor]:
     return hook
 
 
+def effects_take_long(model: nn.Module, heads: int, positions: int) -> bool:
+    """Whether a run of the model without each of its heads takes more than a moment."""
+    return heads * positions * sum(weight.numel() for weight in model.parameters()) > _QUICK
+
+
 def head_effects(
-    model: nn.Module, inputs: tuple[Tensor, ...], log_probability: Callable[[Any], Float[Tensor, "batch"]]
+    model: nn.Module,
+    inputs: tuple[Tensor, ...],
+    log_probability: Callable[[Any], Float[Tensor, "batch"]],
+    *,
+    run: Callable[..., Any] | None = None,
+    layers: Collection[str] | None = None,
 ) -> dict[str, Float[Tensor, "heads"]]:
-    """By layer, how much each head adds to the log-probability of the answer; `inputs` are a batch of one."""
-    heads = _head_counts(model, inputs)
+    """By layer, how much each head adds to the log-probability of the answer; `inputs` are a batch of one.
+
+    `run` is what is called with the inputs, by default the model; `layers` are the names of those that are measured.
+    """
+    run = run or model
+    heads = _head_counts(model, run, inputs, layers)
+    at_once = max(1, min(_AT_ONCE, _POSITIONS // max(one.shape[-1] for one in inputs)))
     each = [(name, head) for name, count in heads.items() for head in range(count)]
     effects = {name: torch.zeros(count) for name, count in heads.items()}
     with torch.no_grad():
-        whole = float(log_probability(model(*inputs))[0])
-        for start in range(0, len(each), _AT_ONCE):
-            some = each[start : start + _AT_ONCE]
+        whole = float(log_probability(run(*inputs))[0])
+        for start in range(0, len(each), at_once):
+            some = each[start : start + at_once]
             rows = {name: [(head,) if own == name else None for own, head in some] for name, _ in some}
             repeated = tuple(one.expand(len(some), *one.shape[1:]) for one in inputs)
             with switched_off(model, rows):
-                found = log_probability(model(*repeated)).float().tolist()
+                found = log_probability(run(*repeated)).float().tolist()
             for (name, head), one in zip(some, found, strict=True):
                 effects[name][head] = whole - one
     return effects
 
 
 @contextmanager
-def moved_lengths(model: nn.Module) -> Iterator[dict[str, Float[Tensor, "batch heads key"]]]:
-    """By layer, |W_O^h v_j| of the last call; times the weights it is how much each position adds (`moved`)."""
+def moved_lengths(
+    model: nn.Module, layers: Collection[str] | None = None
+) -> Iterator[dict[str, Float[Tensor, "batch heads key"]]]:
+    """By layer, |W_O^h v_j| of the last call; times the weights it is how much each position adds (`moved_shares`)."""
     found: dict[str, Tensor] = {}
     modules = dict(model.named_modules())
 
@@ -102,8 +123,11 @@ def moved_lengths(model: nn.Module) -> Iterator[dict[str, Float[Tensor, "batch h
 
         return hook
 
-    layers = attention_layers(model)
-    handles = [layer.register_forward_hook(measuring(name), with_kwargs=True) for name, layer in layers.items()]
+    handles = [
+        layer.register_forward_hook(measuring(name), with_kwargs=True)
+        for name, layer in attention_layers(model).items()
+        if layers is None or name in layers
+    ]
     try:
         yield found
     finally:
@@ -111,9 +135,19 @@ def moved_lengths(model: nn.Module) -> Iterator[dict[str, Float[Tensor, "batch h
             handle.remove()
 
 
-def _head_counts(model: nn.Module, inputs: tuple[Tensor, ...]) -> dict[str, int]:
-    with moved_lengths(model) as found, torch.no_grad():
-        model(*inputs)
+def moved_shares(
+    weights: Float[Tensor, "heads query key"], lengths: Float[Tensor, "heads key"]
+) -> Float[Tensor, "heads query key"]:
+    """What each position adds, w_ij · |W_O^h v_j|, as a share of what its row adds: rows sum to one, as weights do."""
+    moved = weights * lengths[:, None, :]
+    return moved / moved.sum(-1, keepdim=True).clamp(min=1e-12)
+
+
+def _head_counts(
+    model: nn.Module, run: Callable[..., Any], inputs: tuple[Tensor, ...], layers: Collection[str] | None
+) -> dict[str, int]:
+    with moved_lengths(model, layers) as found, torch.no_grad():
+        run(*inputs)
     if not found:
         raise UsageError("inspect: this model has no attention heads")
     return {name: length.shape[1] for name, length in found.items()}

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import torch
-from torch import Tensor
 
 from regard.alignment.aligner import Aligner
 from regard.alignment.head_choice import HeadChoice, chosen_heads
@@ -19,8 +18,8 @@ from regard.decoding.trace import Trace
 from regard.decoding.translation import Pair
 from regard.decoding.translator import Translator
 from regard.inspection.explanation.beam_path import Path, beam_path
-from regard.inspection.explanation.forced import ATTENTION_KINDS, AttentionKind, Forced, entropy, force, likeliest
-from regard.inspection.explanation.text_part import Layer, ShownAlternative, TextPart, Written
+from regard.inspection.explanation.forced import ATTENTION_KINDS, AttentionKind, Forced, force, likeliest
+from regard.inspection.explanation.text_part import Layer, ShownAlternative, TextPart, Written, measured_layer
 from regard.inspection.explanation.tokens import SPACE, shown, shown_words, tokens_of
 
 OTHERS = 6
@@ -63,12 +62,16 @@ def look_into(
     forced: int,
     before: str,
     attention: tuple[AttentionKind, ...],
+    effects: bool | None = False,
 ) -> TextPart:
-    """The explanation of a text and its translation, of which the first `forced` tokens were given."""
+    """The explanation of a text and its translation, of which the first `forced` tokens were given.
+
+    `effects` measures each head by the translation's log-probability without it; None: unless that takes long.
+    """
     vocabulary = translator.opened(text)
     read = tuple(vocabulary.source.encode(text))
     found, spelled, path = translation
-    seen = force(translator.models, [*read, EOS], [*found, EOS], {"cross", *attention})
+    seen = force(translator.models, [*read, EOS], [*found, EOS], {"cross", *attention}, effects)
     words = shown_words(vocabulary.source, text, read), shown_words(vocabulary.target, spelled, found)
     written = []
     for at, token in enumerate(tokens_of(vocabulary.target, spelled, found, words[1])):
@@ -76,7 +79,7 @@ def look_into(
         others = _alternatives(vocabulary.target, found, at, seen, before)
         copied = seen.copies[at] if seen.copies else None
         written.append(Written(token, chance, at < forced, others, copied))
-    cross, encoder, decoder = (_layers(seen.attention[kind]) for kind in ATTENTION_KINDS)
+    cross, encoder, decoder = (_layers(seen, kind) for kind in ATTENTION_KINDS)
     return TextPart(
         score=sum(one.log_probability for one in written),
         source=tokens_of(vocabulary.source, text, read, words[0]),
@@ -92,8 +95,11 @@ def look_into(
     )
 
 
-def _layers(recorded: dict[str, Tensor]) -> tuple[Layer, ...]:
-    return tuple(Layer(name, own, tuple(entropy(own).tolist())) for name, own in recorded.items())
+def _layers(seen: Forced, kind: AttentionKind) -> tuple[Layer, ...]:
+    return tuple(
+        measured_layer(name, own, seen.moved.get(name), seen.effects.get(name))
+        for name, own in seen.attention[kind].items()
+    )
 
 
 def _alternatives(

@@ -3,7 +3,6 @@
 A page for 512 tokens and 144 heads must stay small: of each token's weights the largest are kept, as bytes.
 """
 
-import base64
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -21,13 +20,10 @@ from regard.decoding.filler import Filler
 from regard.decoding.predictor import Predictor, TextReader
 from regard.decoding.scorer import evaluating
 from regard.decoding.tagger import Tagger
-from regard.inspection.explanation.head_effects import head_effects, moved_lengths
+from regard.inspection.explanation.head_effects import head_effects, moved_lengths, moved_shares
+from regard.inspection.explanation.packed_weights import kept, pack_weights
 from regard.inspection.explanation.tokens import shown
 from regard.inspection.page.standalone import standalone
-
-_FEW = 64
-_KEPT = 12
-"""of a text of more than _FEW tokens, so many weights of each token are kept"""
 
 
 @dataclass(frozen=True)
@@ -38,8 +34,8 @@ class ReadLayer:
     weights: Float[Tensor, "heads query key"]
     moved: Float[Tensor, "heads query key"]
     """weight times the length of the value after the output projection, each row scaled to sum to one"""
-    effects: Float[Tensor, "heads"]
-    """the log-probability of the answer minus that without the head"""
+    effects: tuple[float, ...] = ()
+    """the log-probability of the answer minus that without each head; empty where it was not measured"""
 
 
 @dataclass(frozen=True)
@@ -59,13 +55,14 @@ class ReadText:
             "model": self.model,
             "answer": self.answer,
             "tokens": list(self.tokens),
-            "kept": _kept(len(self.tokens)),
+            "kept": kept(len(self.tokens)),
             "layers": [
                 {
                     "name": layer.name,
-                    "effects": [round(one, 5) for one in layer.effects.tolist()],
-                    "weights": _packed(layer.weights),
-                    "moved": _packed(layer.moved),
+                    "heads": len(layer.weights),
+                    "effects": [round(one, 5) for one in layer.effects],
+                    "weights": pack_weights(layer.weights),
+                    "moved": pack_weights(layer.moved),
                 }
                 for layer in self.layers
             ],
@@ -76,20 +73,25 @@ class ReadText:
         return standalone(self.to_dict(), title, page="encoder")
 
 
-def look_at_reading(reader: TextReader, text: str) -> ReadText:
-    """Read a text with an encoder: a classifier, a tagger, a filler of masks or a model of sentence vectors."""
+def look_at_reading(reader: TextReader, text: str, *, effects: bool = True) -> ReadText:
+    """Read a text with an encoder: a classifier, a tagger, a filler of masks or a model of sentence vectors.
+
+    `effects` measures each head by the answer without it, a run of the model for each.
+    """
     rows = _rows(reader, text)
     inputs = batch_of([rows]).to(next(reader.model.parameters()).device).parts
     with evaluating([reader.model]):
         with record(reader.model) as seen, moved_lengths(reader.model) as lengths:
             logits = reader.model(*inputs)
         answer, chance = _answer(reader, text, logits)
-        effects = head_effects(reader.model, inputs, chance)
+        measured = head_effects(reader.model, inputs, chance) if effects else {}
     layers = []
-    for name, own in effects.items():
+    if not lengths:
+        raise UsageError("inspect: this model has no attention heads")
+    for name, length in lengths.items():
         weights = seen[name][0][0].float().cpu()
-        moved = weights * lengths[name][0].float().cpu()[:, None, :]
-        layers.append(ReadLayer(name, weights, moved / moved.sum(-1, keepdim=True).clamp(min=1e-12), own))
+        told = tuple(measured[name].tolist()) if effects else ()
+        layers.append(ReadLayer(name, weights, moved_shares(weights, length[0].float().cpu()), told))
     pieces = [_shown(reader, token) for token in rows[0]]
     return ReadText(text, tuple(pieces), answer, tuple(layers))
 
@@ -129,19 +131,3 @@ def _of_masks(reader: Filler, at: list[int], best: Tensor, made: Tensor) -> Tens
 
 def _shown(reader: TextReader, token: int) -> str:
     return SPECIALS[token] if token < len(SPECIALS) else shown(reader.subwords, token).text
-
-
-def _kept(tokens: int) -> int:
-    return tokens if tokens <= _FEW else _KEPT
-
-
-def _packed(weights: Float[Tensor, "heads query key"]) -> dict[str, str]:
-    """The largest weights of each row: their places as 16-bit numbers, and their size as bytes, 255 being one."""
-    if weights.shape[-1] > 2**16:
-        raise UsageError(f"inspect: {weights.shape[-1]:,} tokens are too many for a page")
-    best = weights.topk(_kept(weights.shape[-1]), dim=-1)
-    sizes = (best.values.clamp(0, 1) * 255).round().to(torch.uint8)
-    return {
-        "at": base64.b64encode(best.indices.numpy().astype("<u2").tobytes()).decode(),
-        "size": base64.b64encode(sizes.numpy().tobytes()).decode(),
-    }

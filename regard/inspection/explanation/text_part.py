@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+import torch
 from jaxtyping import Float
 from torch import Tensor
 
@@ -12,6 +14,7 @@ from regard.data.subwords.tokenizer import Subwords
 from regard.data.word_spans import Span, word_spans
 from regard.inspection.explanation.beam_path import Branch, Path
 from regard.inspection.explanation.copied import Copied
+from regard.inspection.explanation.packed_weights import kept, pack_weights
 from regard.inspection.explanation.tokens import Token, shown
 
 
@@ -45,6 +48,10 @@ class Layer:
     name: str
     weights: Float[Tensor, "heads query key"]
     entropy: tuple[float, ...]
+    moved: Float[Tensor, "heads query key"] | None = None
+    """each weight times the length of the value that it fetches, rows scaled to sum to one (`head_effects`)"""
+    effects: tuple[float, ...] = ()
+    """what each head adds to the log-probability of the answer; empty where it was not measured"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,19 +98,22 @@ class TextPart:
         """Whether white space stands before each word; before the first, the part's gap says it."""
         return [start == 0 or self.texts[side][start - 1].isspace() for start, _ in self.spans(side)]
 
-    def to_dict(self, source: int = 0, target: int = 0, gaps: tuple[str, str] = ("", "")) -> dict[str, Any]:
+    def to_dict(
+        self, source: int = 0, target: int = 0, gaps: tuple[str, str] = ("", ""), *, small: bool = False
+    ) -> dict[str, Any]:
         """Plain JSON without the links.
 
-        `source` and `target` are the numbers that its words start with, `gaps` the white space before it on each side.
+        `source` and `target` are the numbers that its words start with, `gaps` the white space before it on each side;
+        `small` packs the weights of a long text, for a page (`layer_as_dict`).
         """
         return {
             "texts": dict(zip(("source", "target"), self.texts, strict=True)),
             "gaps": dict(zip(("source", "target"), gaps, strict=True)),
             "source": [_token_as_dict(token, source) for token in self.source],
-            "target": [_written_as_dict(written, target) for written in self.target],
-            "layers": [layer_as_dict(layer) for layer in self.layers],
-            "encoder": [layer_as_dict(layer) for layer in self.encoder],
-            "decoder": [layer_as_dict(layer) for layer in self.decoder],
+            "target": [_written_as_dict(written, target, small) for written in self.target],
+            "layers": [layer_as_dict(layer, small=small) for layer in self.layers],
+            "encoder": [layer_as_dict(layer, small=small) for layer in self.encoder],
+            "decoder": [layer_as_dict(layer, small=small) for layer in self.decoder],
             "path": [
                 [_branch_as_dict(branch, self.spelling) for branch in step] for step in self.path if self.spelling
             ],
@@ -114,7 +124,7 @@ def _token_as_dict(token: Token, first: int) -> dict[str, Any]:
     return {"text": token.text, "starts": token.starts, "word": None if token.word is None else first + token.word}
 
 
-def _written_as_dict(written: Written, first: int) -> dict[str, Any]:
+def _written_as_dict(written: Written, first: int, small: bool) -> dict[str, Any]:
     return {
         **_token_as_dict(written.token, first),
         "log_probability": round(written.log_probability, 4),
@@ -124,7 +134,7 @@ def _written_as_dict(written: Written, first: int) -> dict[str, Any]:
                 "text": other.token.text,
                 "starts": other.token.starts,
                 "log_probability": round(other.log_probability, 4),
-                "prefix": other.prefix,
+                **({} if small else {"prefix": other.prefix}),  # a page that is a file cannot ask for it
             }
             for other in written.alternatives
         ],
@@ -137,12 +147,47 @@ def _copied_as_dict(copied: Copied) -> dict[str, Any]:
     return {"gate": round(copied.gate, 3), "share": round(copied.share, 3), "sources": sources}
 
 
-def layer_as_dict(layer: Layer) -> dict[str, Any]:
-    """A layer ready for JSON: the entropy and the weights of each head."""
-    heads = zip(layer.entropy, layer.weights, strict=True)
+def entropy(weights: Float[Tensor, "*heads query key"]) -> Float[Tensor, "*heads"]:
+    """Attention entropy in bits: the mean over a head's rows of H(w) = -Σ_j w_j log₂ w_j, rows normalized to 1.
+
+    0 bits: one token at a time. log₂ n bits: all n tokens alike.
+    """
+    shares = weights / weights.sum(-1, keepdim=True).clamp(min=torch.finfo(weights.dtype).tiny)
+    return -torch.special.xlogy(shares, shares).sum(-1).mean(-1) / np.log(2)
+
+
+def measured_layer(
+    name: str,
+    weights: Float[Tensor, "heads query key"],
+    moved: Float[Tensor, "heads query key"] | None = None,
+    effects: Float[Tensor, "heads"] | None = None,
+) -> Layer:
+    """A layer with the entropies of its heads."""
+    told = () if effects is None else tuple(effects.tolist())
+    return Layer(name, weights, tuple(entropy(weights).tolist()), moved, told)
+
+
+def layer_as_dict(layer: Layer, *, small: bool = False) -> dict[str, Any]:
+    """A layer ready for JSON: of each head the entropy, the weights, what they move, and its effect if measured.
+
+    `small` is for pages: of a long text, the largest weights of each row are packed, all heads together.
+    """
+    rows, columns = layer.weights.shape[1:]
+    pack = small and kept(columns) < columns
+    views = {"weights": layer.weights} | ({} if layer.moved is None else {"moved": layer.moved})
+    heads: list[dict[str, Any]] = [{"entropy": round(bits, 3)} for bits in layer.entropy]
+    for head, effect in zip(heads, layer.effects, strict=False):
+        head["effect"] = round(effect, 5)
+    if not pack:
+        for name, view in views.items():
+            for head, weights in zip(heads, view, strict=True):
+                head[name] = _rounded(weights)
+        return {"name": layer.name, "heads": heads}
+    shape = {"rows": rows, "columns": columns, "kept": kept(columns)}
     return {
         "name": layer.name,
-        "heads": [{"entropy": round(bits, 3), "weights": _rounded(weights)} for bits, weights in heads],
+        "heads": heads,
+        "packed": shape | {name: pack_weights(view) for name, view in views.items()},
     }
 
 

@@ -5,7 +5,7 @@ const SCALES = {
   dark: ["#191b24", "#1f2947", "#263a6b", "#305093", "#3c6abb", "#5088dc", "#6fa9f2", "#9ccbfb", "#d5ecff"],
 };
 
-/** The colors of the page as it is now: ink, quiet, line, paper, accent, and `weight(0 … 1)`. */
+/** The colors of the page as it is now: ink, quiet, line, paper, accent, and `weight(0 … 1)`, or its `channels`. */
 export function palette() {
   const style = getComputedStyle(document.documentElement);
   const named = (name) => style.getPropertyValue(`--${name}`).trim();
@@ -18,7 +18,8 @@ export function palette() {
     paper: named("paper"),
     accent: named("accent"),
     link: named("link"),
-    weight: (share) => between(scale, share),
+    weight: (share) => `rgb(${between(scale, share).join(",")})`,
+    channels: (share) => between(scale, share),
   };
 }
 
@@ -29,8 +30,7 @@ function channels(hex) {
 function between(scale, share) {
   const place = Math.min(Math.max(share, 0), 1) * (scale.length - 1);
   const low = Math.min(Math.floor(place), scale.length - 2);
-  const mixed = scale[low].map((channel, at) => Math.round(channel + (scale[low + 1][at] - channel) * (place - low)));
-  return `rgb(${mixed.join(",")})`;
+  return scale[low].map((channel, at) => Math.round(channel + (scale[low + 1][at] - channel) * (place - low)));
 }
 
 /** Light or dark as the reader chose, else as the system says; `onchange` hears of both. */

@@ -54,6 +54,12 @@ export function soon(work) {
   };
 }
 
+/** A choice of what is shown of a head, by `views` { name: text }; `choose(name)` hears of it. */
+export function viewChoice(views, choose) {
+  const options = Object.entries(views).map(([value, text]) => element("option", { value, text }));
+  return element("select", { "aria-label": "What is shown", onchange: (event) => choose(event.target.value) }, ...options);
+}
+
 /** A titled section with tools in its header. */
 export function panel(title, note, body, ...tools) {
   const about = element("div", {}, element("h2", { text: title }), element("p", { text: note }));

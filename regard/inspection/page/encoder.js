@@ -2,17 +2,9 @@
 
 import { element, soon } from "./dom.js";
 import { followScheme, palette } from "./colors.js";
+import { effectOf, effectTold, unpacked, VIEWS } from "./weights.js";
 
 const SMALL = 64;
-
-function bytes(text) {
-  return Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
-}
-
-/** The largest weights of all rows: places as 16-bit numbers, sizes as bytes. */
-function unpacked({ at, size }) {
-  return { at: new Uint16Array(bytes(at).buffer), size: bytes(size) };
-}
 
 /** The weights of one token in one head, over all tokens. */
 function row(packed, read, head, query) {
@@ -59,14 +51,15 @@ function show(read) {
   find("text").append(...pieces);
 
   const panels = read.layers.map((layer, number) => {
-    const heads = layer.effects.map((effect, head) => {
+    const heads = Array.from({ length: layer.heads }, (_, head) => {
+      const effect = layer.effects[head] ?? null;
       const canvas = element("canvas", { role: "img" });
       canvas.style.width = `${SMALL}px`;
       canvas.style.height = `${SMALL}px`;
-      const note = element("figcaption", { class: "hint", text: effect.toFixed(2) });
+      const note = element("figcaption", { class: "hint", text: effect === null ? "" : effectOf(effect) });
       const button = element("button", {
         type: "button", class: "plain head",
-        title: `layer ${number + 1}, head ${head + 1}: without it the answer's log-probability is ${effect.toFixed(3)} lower`,
+        title: `Layer ${number + 1}, head ${head + 1}${effectTold(effect)}`,
         onclick() { state.layer = number; state.head = head; draw(); },
       }, canvas);
       return { canvas, head, button, figure: element("figure", {}, button, note) };
@@ -99,8 +92,7 @@ function show(read) {
     for (const button of buttons) button.setAttribute("aria-pressed", String(button.dataset.view === state.view));
     color();
   });
-  const views = [["weights", "attention weights"], ["moved", "what is moved"]];
-  const buttons = views.map(([view, text]) =>
+  const buttons = Object.entries(VIEWS).map(([view, text]) =>
     element("button", { type: "button", class: "plain", text, data: { view }, onclick() { state.view = view; draw(); } }));
   find("choices").append(...buttons);
   followScheme(find("theme"), draw);

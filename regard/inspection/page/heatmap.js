@@ -6,6 +6,9 @@ import { FACE, paint } from "./picture.js";
 import { spelled } from "./reading.js";
 
 const SCALE = 120;
+const FAINT = 1 / 510;
+const MANY = 96;
+const SMALLEST = 3;
 
 /**
  * A heat map in `host`.
@@ -58,7 +61,8 @@ export class HeatMap {
     const left = Math.ceil(widest(this.rows)) + 12;
     const top = Math.ceil(widest(this.columns) * 0.78 + size) + 8;
     const slant = Math.ceil(context.measureText(short(this.columns.at(-1))).width * 0.64);
-    const cell = Math.max(size, Math.min(38, (room - left - Math.min(slant, 40)) / this.columns.length));
+    const least = longest > MANY ? SMALLEST : size;
+    const cell = Math.max(least, Math.min(38, (room - left - Math.min(slant, 40)) / this.columns.length));
     const width = Math.max(left + cell * this.columns.length + slant, left + SCALE + 24);
     const height = top + cell * this.rows.length + 34;
     return { left, top, cell, size, width, height };
@@ -73,18 +77,25 @@ export class HeatMap {
     const lit = this.pointed.get() ?? { row: null, column: null };
     const inRow = (row) => lit.row === row || this.marked.rows.includes(row);
     const inColumn = (column) => lit.column === column || this.marked.columns.includes(column);
+    const [across, down] = [cell * this.columns.length - gap, cell * this.rows.length - gap];
+    shapes.push({ kind: "rect", x: left, y: top, width: across, height: down, fill: colors.weight(0) });
     this.weights.forEach((row, at) => {
       row.forEach((weight, column) => {
+        if (weight < FAINT) return;
         const box = { x: left + column * cell, y: top + at * cell, width: cell - gap, height: cell - gap };
         shapes.push({ kind: "rect", ...box, fill: colors.weight(weight), radius: cell > 14 ? 2 : 0 });
       });
     });
     const look = (on) => ({ fill: on ? colors.accent : colors.quiet, font: `${on ? "600 " : ""}${size}px ${FACE}` });
+    const every = Math.ceil((size + 1) / cell); // where cells are smaller than letters, not all are named
+    const named = (at, on) => on || at % every === 0;
     this.rows.forEach((text, at) => {
+      if (!named(at, inRow(at))) return;
       const y = top + (at + 0.5) * cell + size * 0.34;
       shapes.push({ kind: "text", x: left - 8, y, text: short(text), ...look(inRow(at)), anchor: "end" });
     });
     this.columns.forEach((text, at) => {
+      if (!named(at, inColumn(at))) return;
       const x = left + (at + 0.5) * cell + size * 0.2;
       shapes.push({ kind: "text", x, y: top - 6, text: short(text), ...look(inColumn(at)), turn: -52 });
     });

@@ -1,11 +1,12 @@
 // Below the links: the heat map, all heads, the way of the search. Everything lights up together.
 
-import { element, hintAtMore, panel, watched } from "./dom.js";
+import { element, hintAtMore, panel, viewChoice, watched } from "./dom.js";
 import { HeatMap } from "./heatmap.js";
-import { showHeads } from "./heads.js";
+import { headsNote, showHeads } from "./heads.js";
 import { showPath } from "./path.js";
 import { saveButtons } from "./picture.js";
-import { axesOf, firstView, layersOf, weightsOf } from "./reading.js";
+import { axesOf, firstView, isContinuation, layersOf, weightsOf } from "./reading.js";
+import { hasMoved, MOVED_NOTE, VIEWS } from "./weights.js";
 
 const KINDS = {
   cross: { name: "Cross-attention", note: "the translation, going down, looks at the text" },
@@ -13,16 +14,18 @@ const KINDS = {
   decoder: { name: "Decoder self-attention", note: "what is written, going down, looks at what was written before" },
 };
 
+const NEXT = "the likeliest next token";
+
 /**
  * The panels of one part.
  *
  * `focus` is the watched { side, unit } of the words above; `units()` gives the units of both sides. `ask(kind)`, where
- * there is one, fetches a kind of attention that is not there. `view` is a watched { kind, layer, head }.
+ * there is one, fetches a kind of attention that is not there. `view` is a watched { kind, layer, head, shown }.
  */
 export class Inspector {
   constructor(focus, units, ask) {
     Object.assign(this, { focus, units, ask });
-    this.view = watched({ kind: "cross", layer: 0, head: "mean" });
+    this.view = watched({ kind: "cross", layer: 0, head: "mean", shown: "weights" });
     this.pointed = watched(null);
     this.#build();
     this.map = new HeatMap(this.sheet, this.pointed);
@@ -40,7 +43,7 @@ export class Inspector {
     const { kind } = this.view.get();
     const kept = same && (kind === "cross" || layersOf(part, kind).length);
     const view = kept ? this.view.get() : firstView(explanation, part);
-    this.view.set(view);
+    this.view.set(hasMoved(layersOf(part, view.kind)) ? view : { ...view, shown: "weights" });
     this.#show();
   }
 
@@ -55,15 +58,17 @@ export class Inspector {
     this.kind = element("select", { "aria-label": "Kind of attention", onchange: () => this.#chooseKind() });
     this.layer = element("select", { "aria-label": "Layer", onchange: () => this.#choose() });
     this.head = element("select", { "aria-label": "Head", onchange: () => this.#choose() });
+    this.shown = viewChoice(VIEWS, (shown) => this.#choose(shown));
     this.sheet = element("div", { class: "heatmap" });
     this.heads = element("div", { class: "heads scrolls" });
     const steps = { class: "path scrolls", tabindex: 0, role: "region", "aria-label": "The way of the search" };
     this.path = element("div", steps);
     for (const host of [this.heads, this.path]) hintAtMore(host);
     const save = saveButtons("the heat map", "heat-map", () => this.map.picture());
-    this.mapPanel = panel("Attention", "", this.sheet, this.kind, this.layer, this.head, ...save);
+    this.mapPanel = panel("Attention", "", this.sheet, this.shown, this.kind, this.layer, this.head, ...save);
     this.note = this.mapPanel.querySelector("header p");
-    this.headsPanel = panel("Heads", "a row for each layer; below each head its entropy in bits", this.heads);
+    this.headsPanel = panel("Heads", "", this.heads);
+    this.headsNote = this.headsPanel.querySelector("header p");
     const summed = "what each step considered, with sums of log-probabilities";
     this.pathPanel = panel("The way of the search", summed, this.path);
     this.pathPanel.classList.add("wide");
@@ -76,16 +81,17 @@ export class Inspector {
     const kind = this.kind.value;
     if (layersOf(this.part, kind).length) {
       this.stale = true;
-      this.view.set({ kind, layer: layersOf(this.part, kind).length - 1, head: "mean" });
+      this.view.set({ kind, layer: layersOf(this.part, kind).length - 1, head: "mean", shown: this.view.get().shown });
     } else {
       this.wanted = kind;
       this.ask?.(kind);
     }
   }
 
-  #choose() {
+  #choose(shown = this.view.get().shown) {
     const number = (select) => (select.value === "mean" ? "mean" : Number(select.value));
-    this.view.set({ ...this.view.get(), layer: number(this.layer), head: number(this.head) });
+    this.stale ||= shown !== this.view.get().shown; // the small multiples show the same
+    this.view.set({ ...this.view.get(), layer: number(this.layer), head: number(this.head), shown });
   }
 
   #show() {
@@ -93,7 +99,7 @@ export class Inspector {
       const kind = this.wanted;
       this.wanted = null;
       this.stale = true;
-      this.view.set({ kind, layer: layersOf(this.part, kind).length - 1, head: "mean" });
+      this.view.set({ kind, layer: layersOf(this.part, kind).length - 1, head: "mean", shown: this.view.get().shown });
       return;
     }
     const view = this.view.get();
@@ -106,6 +112,7 @@ export class Inspector {
     this.mapPanel.classList.toggle("wide", this.headsPanel.hidden);
     if (this.stale) this.#refill(layers, view);
     [this.kind.value, this.layer.value, this.head.value] = [view.kind, String(view.layer), String(view.head)];
+    this.shown.value = view.shown;
     this.multiples?.light(view);
     if (weights) this.#draw(weights, view);
     this.#follow(this.focus.get());
@@ -116,13 +123,15 @@ export class Inspector {
     this.stale = false;
     this.#fillChoices(layers);
     this.multiples = this.headsPanel.hidden ? null : showHeads(this.heads, layers, this.view);
-    this.note.textContent = KINDS[view.kind].note;
+    this.note.textContent = view.shown === "moved" ? MOVED_NOTE : KINDS[view.kind].note;
+    this.headsNote.textContent = headsNote(layers, isContinuation(this.explanation) ? NEXT : "this translation");
     if (this.part.path.length) showPath(this.path, this.part, (token) => this.focus.set(this.#spot("target", token)));
   }
 
   #draw(weights, view) {
     const { rows, columns } = axesOf(this.part, view.kind);
-    const name = `${KINDS[view.kind].name}, layer ${named(view.layer)}, head ${named(view.head)}`;
+    const what = view.shown === "moved" ? ", what is moved" : "";
+    const name = `${KINDS[view.kind].name}${what}, layer ${named(view.layer)}, head ${named(view.head)}`;
     this.map.show(weights, rows.tokens, columns.tokens, name);
   }
 
@@ -138,6 +147,7 @@ export class Inspector {
     const kinds = this.explanation.attention.filter(there);
     this.kind.replaceChildren(...kinds.map((kind) => element("option", { value: kind, text: KINDS[kind].name })));
     this.kind.hidden = kinds.length < 2;
+    this.shown.hidden = !hasMoved(layers);
     this.layer.hidden = layers.length < 2;
     this.head.hidden = heads < 2;
   }

@@ -1,5 +1,7 @@
 // What the views ask of an explanation (the JSON of `regard.inspection.explanation.explain`).
 
+import { meanWeights } from "./weights.js";
+
 /** Tokens that got less weight than this are not linked, however little the others got. */
 const LEAST = 0.12;
 const START = { text: "▸", starts: true, word: null };
@@ -140,7 +142,7 @@ export function spelled(token) {
   return !token.starts && /^\p{L}{2,}/u.test(token.text) ? `‑${token.text}` : token.text;
 }
 
-/* The attention that a view { kind, layer, head } shows */
+/* The attention that a view { kind, layer, head, shown } shows */
 
 /** The rows and columns of a kind of attention: { side, tokens, shift }; unit token = column - shift. */
 export function axesOf(part, kind) {
@@ -155,16 +157,10 @@ export function layersOf(part, kind) {
   return (kind === "cross" ? part.layers : part[kind]) ?? [];
 }
 
-/** The weights of a layer and head, [row][column]; "mean" stands for all of them together. */
-export function weightsOf(part, { kind, layer, head }) {
+/** The weights of a layer and head, or what they move, [row][column]; "mean" stands for all of them together. */
+export function weightsOf(part, { kind, layer, head, shown }) {
   const all = layersOf(part, kind);
-  const layers = layer === "mean" ? all : all.slice(layer, layer + 1);
-  const heads = layers.flatMap((one) => (head === "mean" ? one.heads : one.heads.slice(head, head + 1)));
-  if (!heads.length) return null;
-  if (heads.length === 1) return heads[0].weights;
-  return heads[0].weights.map((row, at) =>
-    row.map((_, column) => heads.reduce((sum, one) => sum + one.weights[at][column], 0) / heads.length),
-  );
+  return meanWeights(layer === "mean" ? all : all.slice(layer, layer + 1), head, shown ?? "weights");
 }
 
 /** What is shown first: the heads that made the links, if they are of one layer; else the last layer's. */
@@ -175,5 +171,6 @@ export function firstView(explanation, part) {
   const names = [...new Set(heads.map(([name]) => name))];
   const layer = names.length === 1 ? layers.findIndex((one) => one.name === names[0]) : layers.length - 1;
   const single = heads.length === 1 ? heads[0][1] : "mean";
-  return { kind, layer: Math.max(layer, 0), head: (layers[layer]?.heads.length ?? 1) === 1 ? 0 : single };
+  const head = (layers[layer]?.heads.length ?? 1) === 1 ? 0 : single;
+  return { kind, layer: Math.max(layer, 0), head, shown: "weights" };
 }

@@ -1,24 +1,28 @@
 // What each token of a text looked at: the heat map of one head, and all heads as small multiples.
 
-import { element, hintAtMore, panel, watched } from "./dom.js";
-import { showHeads } from "./heads.js";
+import { element, hintAtMore, panel, viewChoice, watched } from "./dom.js";
+import { headsNote, showHeads } from "./heads.js";
 import { HeatMap } from "./heatmap.js";
 import { saveButtons } from "./picture.js";
+import { hasMoved, meanWeights, MOVED_NOTE, VIEWS } from "./weights.js";
+
+const NOTE = "each token, going down, looks at the others";
 
 export class TextAttention {
   constructor() {
-    this.view = watched({ kind: "self", layer: 0, head: "mean" });
+    this.view = watched({ kind: "self", layer: 0, head: "mean", shown: "weights" });
     this.sheet = element("div", { class: "heatmap" });
     this.heads = element("div", { class: "heads scrolls" });
     hintAtMore(this.heads);
     this.map = new HeatMap(this.sheet, watched(null));
     this.layer = element("select", { "aria-label": "Layer", onchange: () => this.#choose() });
     this.head = element("select", { "aria-label": "Head", onchange: () => this.#choose() });
-    const note = "each token, going down, looks at the others";
+    this.shown = viewChoice(VIEWS, (shown) => this.view.set({ ...this.view.get(), shown }));
     const save = saveButtons("the heat map", "attention", () => this.map.picture());
-    this.mapPanel = panel("Attention", note, this.sheet, this.layer, this.head, ...save);
-    this.headsPanel = panel("Heads", "a row for each layer; below each head its entropy in bits", this.heads);
+    this.mapPanel = panel("Attention", NOTE, this.sheet, this.shown, this.layer, this.head, ...save);
+    this.headsPanel = panel("Heads", "", this.heads);
     this.view.watch(() => this.#draw());
+    this.drawn = "weights";
   }
 
   /** Show { tokens, layers }; gives the panels. */
@@ -35,7 +39,9 @@ export class TextAttention {
     this.head.replaceChildren(...options(heads, "head", heads > 1));
     this.layer.hidden = layers.length < 2;
     this.head.hidden = heads < 2;
-    if (!same) this.view.set({ kind: "self", layer: layers.length - 1, head: heads > 1 ? "mean" : 0 });
+    if (!same) this.view.set({ kind: "self", layer: layers.length - 1, head: heads > 1 ? "mean" : 0, shown: "weights" });
+    this.shown.hidden = !hasMoved(layers);
+    this.headsPanel.querySelector("header p").textContent = headsNote(layers, "the likeliest next token");
     this.headsPanel.hidden = heads * layers.length < 2;
     this.mapPanel.classList.toggle("wide", this.headsPanel.hidden);
     this.redraw();
@@ -44,6 +50,7 @@ export class TextAttention {
 
   redraw() {
     if (!this.layers) return;
+    this.drawn = this.view.get().shown;
     this.multiples = showHeads(this.heads, this.layers, this.view);
     this.#draw();
   }
@@ -54,15 +61,16 @@ export class TextAttention {
   }
 
   #draw() {
-    const { layer, head } = this.view.get();
-    const { heads } = this.layers[layer];
-    const weights = head === "mean" ? mean(heads.map((one) => one.weights)) : heads[head].weights;
+    const { layer, head, shown } = this.view.get();
+    if (shown !== this.drawn) {
+      this.redraw(); // the small multiples show the same
+      return;
+    }
+    const weights = meanWeights([this.layers[layer]], head, shown);
+    this.shown.value = shown;
+    this.mapPanel.querySelector("header p").textContent = shown === "moved" ? MOVED_NOTE : NOTE;
     [this.layer.value, this.head.value] = [String(layer), String(head)];
     this.multiples.light({ layer, head });
     this.map.show(weights, this.tokens, this.tokens, `layer ${layer + 1}, head ${head === "mean" ? "all" : head + 1}`);
   }
-}
-
-function mean(several) {
-  return several[0].map((row, y) => row.map((_, x) => several.reduce((sum, one) => sum + one[y][x], 0) / several.length));
 }

@@ -22,8 +22,11 @@ def told(page: Path) -> dict[str, Any]:
 
 
 def test_a_page_shows_what_the_model_says(home: Path, run: Run) -> None:
-    said, wrote = run("inspect", "runs/en-de", TEXT).lines
+    said, depends, wrote = run("inspect", "runs/en-de", TEXT).lines
     assert wrote == "wrote inspect.html"
+    assert re.match(r"the answer depends most on head \d of layer \d: without it", depends)
+    assert run("inspect", "runs/en-de", TEXT, "--no-effects", "--out", "quick.html").lines == [said, "wrote quick.html"]
+    assert '"effect":' not in (home / "quick.html").read_text(encoding="utf-8")
     [right] = run("translate", "runs/en-de", stdin=f"{TEXT}\n").lines
     assert said == right
     found = told(home / "inspect.html")
@@ -43,7 +46,7 @@ def test_what_a_trained_model_links_is_right(home: Path, run: Run) -> None:
 def test_a_folder_gets_the_page_and_pictures(home: Path, run: Run) -> None:
     lines = run("inspect", "runs/en-de", TEXT, "--out", "looked/at", "--png", "--svg").lines
     names = ["inspect.html", "inspect-layer-1.png", "inspect-layer-1.svg"]
-    assert lines[1:] == [f"wrote {Path('looked/at', name)}" for name in names]
+    assert lines[2:] == [f"wrote {Path('looked/at', name)}" for name in names]
     assert (home / "looked/at/inspect-layer-1.png").read_bytes().startswith(b"\x89PNG")
     assert "big" in (home / "looked/at/inspect-layer-1.svg").read_text(encoding="utf-8")
 
@@ -78,7 +81,7 @@ def test_mistakes_are_told_in_a_sentence(home: Path, run: Run) -> None:
 
 
 def test_the_page_opens(home: Path, run: Run, visit: Open) -> None:
-    said, _ = run("inspect", "runs/en-de", TEXT).lines
+    said, *_ = run("inspect", "runs/en-de", TEXT).lines
     page = visit((home / "inspect.html").as_uri())
     assert page.title() == f"{TEXT} → {said}"
     page.get_by_role("button", name=said.split()[1], exact=True).first.hover()

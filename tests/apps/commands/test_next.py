@@ -18,6 +18,8 @@ def test_a_table_has_words_probabilities_and_what_was_looked_at(home: Path, run:
 def test_json_and_a_page(home: Path, run: Run) -> None:
     found = json.loads("\n".join(run("next", "runs/lm", "das grosse", "--json", "--page", "next.html").lines))
     assert (found["text"], found["model"], len(found["next"])) == ("das grosse", "lm", 10)
+    page = (home / "next.html").read_text(encoding="utf-8")
+    assert page.count('"effect":') == sum(len(heads) for heads in found["effects"].values())
     assert "das grosse …" in (home / "next.html").read_text(encoding="utf-8")
     run("inspect", "runs/lm", "das grosse haus", "--out", "read.html")
     assert "das grosse haus" in (home / "read.html").read_text(encoding="utf-8")

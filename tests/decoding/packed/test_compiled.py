@@ -45,11 +45,27 @@ def transformer(**changes: Any) -> Any:
     return model
 
 
+LLAMA = {"positions": "rotary", "norm": "rms", "feed": "gated", "key_heads": 1, "activation": "silu"}
+
+
+def language_model(**changes: Any) -> Any:
+    torch.manual_seed(1)
+    model = Gpt(layers=2, **SIZES | changes).build({"text": VOCABULARY}).eval()
+    for norm in (part for part in model.modules() if isinstance(part, nn.LayerNorm | nn.RMSNorm)):
+        norm.weight.normal_(1, 0.3)
+    return model
+
+
 MODELS: dict[str, Any] = {
     "norms before": transformer,
     "norms after": lambda: transformer(norm_place="after", output_bias="learned"),
     "gelu, learned positions": lambda: transformer(activation="gelu", positions="learned(40)", linear_bias="none"),
-    "language model": lambda: Gpt(layers=2, **SIZES).build({"text": VOCABULARY}).eval(),
+    "language model": lambda: language_model(),
+    "language model, gelu by tanh": lambda: language_model(activation="gelu_tanh"),
+    "language model, silu": lambda: language_model(activation="silu", norm="rms", norm_place="after"),
+    "language model like LLaMA": lambda: language_model(**LLAMA),
+    "language model, half of it turned": lambda: language_model(**LLAMA | {"positions": "rotary(share=0.5)"}),
+    "language model, gates of gelu": lambda: language_model(**LLAMA | {"key_heads": 2, "activation": "gelu"}),
 }
 
 
@@ -59,7 +75,7 @@ def test_steps_are_those_of_torch_whatever_a_search_does_with_the_states(name: s
     fast, plain = packed(model), Packed(model)
     assert isinstance(fast, Compiled)
     source = torch.randint(4, VOCABULARY, (4, 7))
-    given = (None, None, 4) if name == "language model" else (source, LENGTHS, 1)
+    given = (None, None, 4) if name.startswith("language model") else (source, LENGTHS, 1)
     quick, slow = fast.start(*given), plain.start(*given)
     assert isinstance(quick, CompiledState)
     sentences, beams = 4, 1
@@ -86,6 +102,28 @@ def test_a_row_does_not_depend_on_its_company() -> None:
         one = slice(at, at + 1)
         alone, _ = fast.advance(token[one], fast.start(source[one, : LENGTHS[at]], LENGTHS[one]))
         assert torch.equal(alone, together[one])
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_a_prompt_is_read_at_once_and_goes_on_as_by_torch(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("regard.decoding.packed.compiled._ROWS", 17)  # four tokens of each sentence at a time
+    model = MODELS[name]()
+    fast, plain = packed(model), Packed(model)
+    source = torch.randint(4, VOCABULARY, (4, 7))
+    given = (None, None, 4) if name.startswith("language model") else (source, LENGTHS, 1)
+    quick, slow = fast.start(*given), plain.start(*given)
+    for length in (9, 1, 6):
+        tokens = torch.randint(4, VOCABULARY, (4, length))
+        (found, quick), (wanted, slow) = fast.read(tokens, quick), plain.read(tokens, slow)
+        torch.testing.assert_close(found, wanted, atol=1e-5, rtol=1e-5)
+        token = torch.randint(4, VOCABULARY, (4,))
+        (found, quick), (wanted, slow) = fast.step(token, quick), plain.step(token, slow)
+        torch.testing.assert_close(found, wanted, atol=1e-5, rtol=1e-5)
+    quick, slow = quick.spread(2), slow.spread(2)
+    rows = torch.tensor([1, 0, 2, 2, 5, 4, 7, 7])
+    token = torch.randint(4, VOCABULARY, (8,))
+    found, wanted = fast.step(token, quick.reorder(rows))[0], plain.step(token, slow.reorder(rows))[0]
+    torch.testing.assert_close(found, wanted, atol=1e-5, rtol=1e-5)
 
 
 def test_with_gradients_or_several_threads_torch_steps(monkeypatch: pytest.MonkeyPatch) -> None:

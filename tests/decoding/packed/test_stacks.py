@@ -23,7 +23,7 @@ def test_usual_models_are(changes: dict[str, Any]) -> None:
     assert compilable(transformer(**changes), lanes=8)
 
 
-@pytest.mark.parametrize("changes", [{"activation": "silu"}, {"heads": 8}])
+@pytest.mark.parametrize("changes", [{"activation": "elu"}, {"heads": 8}])
 def test_others_are_not(changes: dict[str, Any]) -> None:
     assert not compilable(transformer(**changes), lanes=8)
 
@@ -33,5 +33,32 @@ def test_nor_are_other_sizes_types_and_parts() -> None:
     model = transformer()
     model.decoder.layers[0].feedforward.inner = nn.Linear(32, 25)
     assert not compilable(model, lanes=8)
-    llama = Gpt(layers=1, positions="rotary", norm="rms", **SIZES).build({"text": 30}).eval()
-    assert not compilable(llama, lanes=8)
+
+
+LLAMA = {"positions": "rotary", "norm": "rms", "feed": "gated", "key_heads": 1}
+
+
+def llama(**changes: Any) -> Any:
+    return Gpt(layers=2, **SIZES | LLAMA | changes).build({"text": 30}).eval()  # type: ignore[arg-type]
+
+
+def test_the_parts_of_llama_are() -> None:
+    assert compilable(llama(), lanes=8)
+    assert compilable(llama(positions="rotary(share=0.5)", feed="plain"), lanes=8)
+    assert compilable(llama(positions="learned(9)", norm="layer"), lanes=8)
+    assert not compilable(llama(positions="rotary(pairs='neighbors')"), lanes=8)
+
+
+def test_layers_that_differ_are_not() -> None:
+    for part in ("positions", "norm", "feed", "key heads"):
+        mixed, other = llama(), llama(positions="rotary(base=99)", norm="layer", feed="plain", key_heads=2)
+        own, strange = mixed.decoder.layers[1], other.decoder.layers[1]
+        if part == "positions":
+            own.self_attention.reading.positions = strange.self_attention.reading.positions
+        elif part == "norm":
+            own.norms = strange.norms
+        elif part == "feed":
+            own.feedforward = strange.feedforward
+        else:
+            own.self_attention = strange.self_attention
+        assert not compilable(mixed, lanes=8), part

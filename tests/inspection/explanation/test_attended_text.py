@@ -15,7 +15,7 @@ def test_the_weights_are_those_that_record_gives() -> None:
     with torch.no_grad(), record(classifier.model.eval()) as recorded:
         classifier.classify([["the cat", "a dog"]])
     torch.testing.assert_close(seen.layers[0].weights, recorded.only()[0])
-    assert seen.to_dict()["layers"][0]["heads"][0].keys() == {"entropy", "weights"}
+    assert seen.to_dict()["layers"][0]["heads"][0].keys() == {"entropy", "weights", "moved"}
 
 
 def test_an_example_is_one_text_or_two() -> None:

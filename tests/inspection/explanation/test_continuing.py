@@ -62,6 +62,96 @@ def test_a_text_beyond_the_learned_positions_is_refused() -> None:
         explain_continuation(model, TEXT)
 
 
+@pytest.mark.parametrize("key_heads", [None, 1])
+def test_effects_are_those_on_the_likeliest_next_token(key_heads: int | None) -> None:
+    """The output projection of each head in turn is zeroed by hand, and the text is read again."""
+    model = generator(Gpt(width=8, heads=2, key_heads=key_heads, layers=2, feedforward=8))
+    [own] = model.models
+    for weight in own.parameters():
+        torch.nn.init.normal_(weight, std=0.4)
+    rows = torch.tensor([[own.first, *model.subwords.encode(TEXT)]])
+
+    def chances() -> torch.Tensor:
+        return own(None, None, rows)[0, -1].double().log_softmax(-1)
+
+    told = explain_continuation(model, TEXT, effects=True)
+    with torch.no_grad():
+        best, whole = int(chances().argmax()), float(chances().max())
+        for layer in told.part.decoder:
+            output = own.get_submodule(layer.name).output
+            kept = output.weight.clone()
+            for head in range(2):
+                output.weight[:, 4 * head : 4 * (head + 1)] = 0
+                assert layer.effects[head] == pytest.approx(whole - float(chances()[best]), abs=1e-4)
+                output.weight.copy_(kept)
+    assert not any(layer.effects for layer in explain_continuation(model, TEXT, effects=False).part.decoder)
+    plain = told.to_dict()["parts"][0]["decoder"][0]["heads"][0]
+    assert plain["effect"] == pytest.approx(told.part.decoder[0].effects[0], abs=1e-5)
+    np.testing.assert_allclose(np.sum(plain["moved"], axis=1), 1, atol=5e-3)
+
+
+def test_the_layers_of_several_models_have_their_own_names() -> None:
+    one = generator()
+    both = Generator([*one.models, *generator().models], one.subwords)
+    names = [layer.name for layer in explain_continuation(both, TEXT).part.decoder]
+    assert len(names) == len(set(names)) == 4 and names[2].startswith("2:")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_its_page_shows_what_is_moved_and_what_heads_do(width: int, scheme: str, tmp_path: Path, visit: Open) -> None:
+    told = explain_continuation(generator(), TEXT, effects=True)
+    file = tmp_path / "page.html"
+    file.write_text(told.to_html("A page"), encoding="utf-8")
+    page = visit(file.as_uri(), viewport={"width": width, "height": 800}, color_scheme=scheme)
+    assert page.locator(".head .effect").count() == 4
+    assert "the likeliest next token loses" in page.get_by_label("Heads").locator("header p").text_content()
+    assert "the log-probability of the answer is" in page.locator(".head").first.get_attribute("aria-label")
+    weights = page.locator(".head canvas").all()
+    before = [canvas.evaluate("canvas => canvas.toDataURL()") for canvas in weights]
+    page.get_by_label("What is shown").focus()
+    page.keyboard.press("ArrowDown")
+    page.wait_for_function("document.querySelector('canvas.cells').ariaLabel.includes('what is moved')")
+    after = [canvas.evaluate("canvas => canvas.toDataURL()") for canvas in page.locator(".head canvas").all()]
+    assert before != after
+    page.get_by_label("Layer", exact=True).select_option("0")
+    page.get_by_label("Head", exact=True).select_option("1")
+    page.locator("canvas.cells").focus()
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
+        page.keyboard.press(key)
+    moved = float(told.part.decoder[0].moved[1, 1, 1])
+    page.get_by_text(f"{moved:.3f}").wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_page_of_512_tokens_and_144_heads_can_be_used(width: int, tmp_path: Path, visit: Open) -> None:
+    design = Gpt(width=24, heads=12, layers=12, feedforward=8)
+    told = explain_continuation(generator(design), " ".join(["the dog sees"] * 171)[:-4].strip(), effects=False)
+    [count] = {layer.weights.shape[-1] for layer in told.part.decoder}
+    assert count >= 512
+    file = tmp_path / "page.html"
+    file.write_text(told.to_html("A page"), encoding="utf-8")
+    assert file.stat().st_size < 9_000_000
+    page = visit(file.as_uri(), viewport={"width": width, "height": 800}, device_scale_factor=2)
+    assert page.locator(".head").count() == 144
+    seconds = page.evaluate(
+        """async () => {
+            const drawn = () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+            const start = performance.now();
+            const choice = document.querySelector('[aria-label="What is shown"]');
+            choice.value = "moved";
+            choice.dispatchEvent(new Event("change"));
+            await drawn();
+            return (performance.now() - start) / 1000;
+        }"""
+    )
+    assert seconds < 20  # about one on an idle machine
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    size = page.locator("canvas.cells").evaluate("canvas => canvas.width * canvas.height")
+    assert size < 16_000_000  # more than this, some browsers do not draw
+
+
 @pytest.mark.parametrize("width", [390, 1280])
 def test_its_page_shows_what_comes_next_and_what_was_looked_at(width: int, tmp_path: Path, visit: Open) -> None:
     told = explain_continuation(generator(), TEXT)

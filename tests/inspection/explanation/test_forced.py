@@ -9,10 +9,11 @@ from regard.inspection.explanation.forced import (
     ATTENTION_KINDS,
     attention_kind,
     attention_kinds,
-    entropy,
     force,
     likeliest,
 )
+from regard.inspection.explanation.head_effects import switched_off
+from regard.inspection.explanation.text_part import entropy
 from regard.models.seq2seq import Seq2seq
 from regard.models.transformer import Transformer
 
@@ -66,3 +67,64 @@ def test_the_likeliest_leave_out_what_is_never_written() -> None:
     assert [number for number, _ in found] == [EOS, 5, 6]
     assert not {PAD, UNK, BOS} & {number for number, _ in found}
     assert len(list(likeliest(chances, 100, without=4))) == 4
+
+
+@pytest.mark.parametrize("models", [1, 2])
+def test_effects_are_those_of_a_model_that_was_trained_without_the_head(models: int) -> None:
+    """The output projection of each head in turn is zeroed by hand, and the target is scored again."""
+    torch.manual_seed(4)
+    made = [DESIGNS["transformer"].build({"source": 12, "target": 12}).eval() for _ in range(models)]
+    for weight in (weight for model in made for weight in model.parameters()):
+        torch.nn.init.normal_(weight, std=0.4)
+    seen = force(made, SOURCE, TARGET, ATTENTION_KINDS, effects=True)
+    names = [name for kind in ATTENTION_KINDS for name in seen.attention[kind]]
+    assert set(seen.effects) == set(seen.moved) == set(names) and len(names) == models * 13
+
+    def chance() -> float:
+        told = force(made, SOURCE, TARGET).log_probabilities
+        return float(told[torch.arange(3), torch.tensor(TARGET)].double().sum())
+
+    whole = chance()
+    for name in names:
+        number, _, own = name.rpartition(":")
+        output = made[int(number or 1) - 1].get_submodule(own).output
+        kept = output.weight.detach().clone()
+        for head in range(2):
+            with torch.no_grad():
+                output.weight[:, 4 * head : 4 * (head + 1)] = 0
+                found = whole - chance()
+                output.weight.copy_(kept)
+            assert float(seen.effects[name][head]) == pytest.approx(found, abs=2e-4), (name, head)
+
+
+@torch.inference_mode()
+def test_what_is_moved_is_the_length_of_what_each_source_token_adds() -> None:
+    torch.manual_seed(4)
+    model = DESIGNS["transformer"].build({"source": 12, "target": 12}).eval()
+    seen = force([model], SOURCE, TARGET)
+    for name, weights in seen.layers.items():
+        attention, given = model.get_submodule(name), []
+        handle = attention.register_forward_hook(lambda module, inputs, output, kept=given: kept.append(inputs))
+        force([model], SOURCE, TARGET)
+        handle.remove()
+        value = attention._project_source(given[0][1], None)[1]
+        for head in range(2):
+            added = value[0, head] @ attention.output.weight[:, 4 * head : 4 * (head + 1)].T  # [source, width]
+            right = weights[head][:, :, None] * added  # the vectors that are added, not yet summed
+            lengths = right.norm(dim=-1)
+            torch.testing.assert_close(seen.moved[name][head], lengths / lengths.sum(-1, keepdim=True))
+
+
+def test_effects_of_a_recurrent_model_and_none_where_they_take_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(4)
+    model = DESIGNS["rnn"].build({"source": 12, "target": 12}).eval()
+    [(name, effects)] = force([model], SOURCE, TARGET, effects=True).effects.items()
+    whole = force([model], SOURCE, TARGET).log_probabilities
+    with switched_off(model, {name: [0]}):
+        without = force([model], SOURCE, TARGET).log_probabilities
+    lost = (whole - without)[torch.arange(3), torch.tensor(TARGET)].sum()
+    torch.testing.assert_close(effects[0], lost, atol=1e-5, rtol=1e-4)
+    assert force([model], SOURCE, TARGET, effects=None).effects
+    monkeypatch.setattr("regard.inspection.explanation.head_effects._QUICK", 10)
+    assert force([model], SOURCE, TARGET, effects=True).effects
+    assert force([model], SOURCE, TARGET, effects=None).effects == {}

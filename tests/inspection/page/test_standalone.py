@@ -309,3 +309,32 @@ def test_copied_words_are_marked(tmp_path: Path, visit: Open) -> None:
     assert page.locator(".key").get_by_text("copied from the source").is_visible()
     page.locator(".line .word", has_text="katze").click()
     assert page.locator(".origin").all_text_contents()[0].startswith("written, 100 %")
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_what_is_moved_and_what_heads_do_are_shown_for_every_kind(width: int, tmp_path: Path, visit: Open) -> None:
+    detail = Detail(attention=ATTENTION_KINDS, effects=True)
+    told = explain(model(), "the dog sees", target="das ist ein hund", detail=detail)
+    page = opened(visit, tmp_path, told, viewport={"width": width, "height": 800})
+    page.get_by_label("What is shown").select_option("moved")
+    kinds = {"cross": told.parts[0].layers, "encoder": told.parts[0].encoder, "decoder": told.parts[0].decoder}
+    for kind, layers in kinds.items():
+        page.get_by_label("Kind of attention").select_option(kind)
+        assert page.get_by_label("What is shown").input_value() == "moved"
+        assert "what is moved" in page.locator("canvas.cells").get_attribute("aria-label")
+        assert page.locator(".head .effect").count() == sum(len(layer.effects) for layer in layers)
+        page.locator(".head").last.click()
+        page.locator("canvas.cells").focus()
+        for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
+            page.keyboard.press(key)
+        page.get_by_text(f"{float(layers[-1].moved[-1, 1, 1]):.3f}").wait_for()
+        page.locator("h1").evaluate("node => document.activeElement.blur()")
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_a_page_without_effects_says_nothing_of_them(tmp_path: Path, visit: Open) -> None:
+    page = opened(visit, tmp_path, explain(model(), "the dog", detail=Detail(effects=False)))
+    assert page.locator(".head .effect").count() == 0
+    note = page.get_by_label("Heads").locator("header p").text_content()
+    assert "switched off" not in note
+    assert "entropy" in note
