@@ -14,7 +14,7 @@ import numpy as np
 from regard.base.errors import RegardError, UsageError
 from regard.data.labeled_inputs import LabeledInputs
 from regard.decoding.vectors import PooledVectors, examples_for, vectors_of
-from regard.inspection.representation.findings import findings
+from regard.inspection.representation.findings import report_findings
 from regard.loading import load
 from regard.metrics import clustering, disentanglement, geometry, sparsity
 from regard.metrics.feature_checks import Classes, checked_features, numbered_labels, scikit_learn
@@ -69,7 +69,7 @@ def represent(
     return {
         "summary": f"{len(examples):,} examples of {len(classes)} classes in {Path(data).name}; "
         f"maps, clusters and geometry of {len(some):,} of them",
-        "findings": findings(encoders),
+        "findings": report_findings(encoders),
         "command": " ".join(map(str, [*models, data])),
         "classes": list(classes),
         "factor_names": list(examples.factor_names) or _unnamed(examples),

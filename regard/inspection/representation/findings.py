@@ -6,7 +6,7 @@ from typing import Any
 Encoded = Mapping[str, Any]
 
 
-def findings(encoders: Sequence[Encoded]) -> list[str]:
+def report_findings(encoders: Sequence[Encoded]) -> list[str]:
     """Sentences on the first encoder; what the others have stands in brackets."""
     first, *others = encoders
     said = [_verdict(first, others), _usefulness(first, others)]

@@ -1,6 +1,6 @@
 from typing import Any
 
-from regard.inspection.representation.findings import findings
+from regard.inspection.representation.findings import report_findings
 
 
 def encoder(name: str, few: float, margin: float = 2.0, **more: Any) -> dict[str, Any]:
@@ -20,13 +20,13 @@ def test_the_verdict_weighs_the_confidence_intervals() -> None:
     raw = encoder("raw input", 50.0)
     ends = {60.0: "more useful than the raw input, by 10.0 points.", 40.0: "less useful than the raw input, by 10.0"}
     for few, end in ends.items():
-        said = findings([encoder("own", few), raw])[0]
+        said = report_findings([encoder("own", few), raw])[0]
         assert said.startswith("With 1 labeled example of each class these features are") and end in said
-    assert "the difference may be chance" in findings([encoder("own", 54.0), raw])[0]
+    assert "the difference may be chance" in report_findings([encoder("own", 54.0), raw])[0]
 
 
 def test_why_stands_below_with_the_others_in_brackets() -> None:
-    verdict, *why = findings(
+    verdict, *why = report_findings(
         [encoder("own", 60.0, **LAID), encoder("random weights", 30.0), encoder("raw input", 50.0)]
     )
     assert "more useful" in verdict
@@ -43,7 +43,7 @@ def test_why_stands_below_with_the_others_in_brackets() -> None:
 
 def test_nothing_is_said_of_what_was_not_measured() -> None:
     alone = encoder("own", 60.0) | {"probe": {"accuracy": 95.0, "shots": []}}
-    assert findings([alone]) == ["Usefulness: a linear probe is right for 95.0 % with all labels."]
-    assert findings([alone, encoder("raw input", 50.0) | {"probe": {"accuracy": 90.0, "shots": []}}]) == [
+    assert report_findings([alone]) == ["Usefulness: a linear probe is right for 95.0 % with all labels."]
+    assert report_findings([alone, encoder("raw input", 50.0) | {"probe": {"accuracy": 90.0, "shots": []}}]) == [
         "Usefulness: a linear probe is right for 95.0 % (raw input 90.0 %) with all labels."
     ]
