@@ -145,7 +145,9 @@ def speed(repeats: int, rounds: int, tokens: int) -> list[dict[str, Any]]:
             found = in_ranks(ranks, work)
             walls[name] += [max(times) for times in zip(*([wall for wall, _ in own] for own in found), strict=True)]
             owns[name] += [sum(times) for times in zip(*([own for _, own in rank] for rank in found), strict=True)]
-    turns = {name: [median(wall[at : at + rounds]) for at in range(0, len(wall), rounds)] for name, wall in walls.items()}
+    turns = {
+        name: [median(wall[at : at + rounds]) for at in range(0, len(wall), rounds)] for name, wall in walls.items()
+    }
     lanes = turns["1 rank, 2 lanes, 2 threads"]
     ratios = {name: [one / other for one, other in zip(lanes, own, strict=True)] for name, own in turns.items()}
     rows = [

@@ -8,6 +8,7 @@ import hashlib
 import io
 import os
 import secrets
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -166,8 +167,20 @@ def _lines(path: str | Path, file: io.BufferedReader) -> Iterator[str]:
         except UnicodeDecodeError as error:
             raise RegardError(
                 f"{path}, line {number}: byte 0x{raw[error.start]:02x} at column {error.start + 1} is not UTF-8; "
-                "convert the file to UTF-8"
+                f"convert the file to UTF-8{_from_windows(path, raw, error.start)}"
             ) from error
+
+
+def _from_windows(path: str | Path, raw: bytes, at: int) -> str:
+    """How to convert a file that a spreadsheet wrote, and the word by which to tell whether it is one."""
+    before, after = raw[max(0, at - 20) : at], raw[at : at + 20]
+    within = b"" if before[-1:].isspace() else b"".join(before.split()[-1:])
+    try:
+        word = (within + b"".join(after.split()[:1])).decode("cp1252")
+    except UnicodeDecodeError:
+        return ""
+    old, new = shlex.quote(str(path)), shlex.quote(f"{Path(path).stem}-utf8{Path(path).suffix}")
+    return f"; if {word!r} looks right, by: iconv -f WINDOWS-1252 -t UTF-8 {old} > {new}"
 
 
 def _wide_lines(path: str | Path, file: io.BufferedReader) -> Iterator[str]:

@@ -150,7 +150,7 @@ def _new_model(wishes: Wishes, channels: int, height: int, width: int) -> Pictur
         channels,
         high,
         wide,
-        optimizer="adam" if model == "cnn" else "muon",  # Muon is for matrices, which convolutions have few of
+        optimizer="adam" if model == "cnn" else "muon",  # as good there, and its steps are cheaper
     )
 
 

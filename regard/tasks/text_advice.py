@@ -80,7 +80,7 @@ def advise(text: TextStatistics, model: str | None = None, preset: str | None = 
     joint = copies or (kind == "sentences" and named == "transformer" and text.shared >= _OWN_SCRIPTS)
     optimizer, rate = ("muon", 8e-3) if (named, sized) in _MUON else ("adam", 1e-3)
     tokens = 512 if tagged else 1024 if little else 2048 if text.lines < _TINY else 4096
-    often = _epochs(epoch) * (3 if tagged else 1)  # every second pair is a new one
+    often = _epochs(epoch) * (2.5 if tagged else 1)  # every second pair is a new one
     steps = _between(300 if kind == "sentences" else 1_500, round(often * epoch / tokens), 100_000)
     metric, why = _metric(kind, text.lines)
     pieces = _pieces(subwords, size) + _each(kind, joint, text)
@@ -152,7 +152,7 @@ def _sizes(model: str, preset: str, lines: int, tokens: float, joint: bool) -> d
         return sizes
     shallow: dict[str, Any] = {"decoder_layers": 2} if model == "transformer" else {}
     wide: dict[str, Any] = {"width": 256, "feedforward": 1024} if shallow and lines >= _TINY else {}
-    dropout = min(0.3, max(0.1, 0.3 - 0.15 * math.log10(tokens / 45_000)))
+    dropout = min(0.3, max(0.1, 0.3 - 0.1 * math.log10(tokens / 45_000)))
     return {**shallow, **wide, "dropout": round(dropout, 2), **sizes}
 
 
@@ -172,8 +172,8 @@ def _vocabulary(text: TextStatistics) -> int:
 
 
 def _epochs(tokens: float) -> float:
-    """Less text is read more often: 15 times where it has 430,000 tokens, twice as often where it has a quarter."""
-    return max(8.0, min(150.0, 15 * math.sqrt(430_000 / tokens)))
+    """Less text is read more often: 18 times where it has 430,000 tokens, twice as often where it has a quarter."""
+    return max(8.0, min(150.0, 18 * math.sqrt(430_000 / tokens)))
 
 
 def _warning(kind: Kind, lines: int) -> list[str]:

@@ -89,6 +89,23 @@ def test_a_byte_that_is_not_utf8_is_located(tmp_path: Path) -> None:
         list(files.read_lines(path))
 
 
+@pytest.mark.parametrize(
+    ("raw", "told"),
+    [
+        (b"sehr gr\xfc\xdfe\n", "; if 'grüße' looks right, by: iconv -f WINDOWS-1252 -t UTF-8 "),
+        (b"sehr \xe4hnlich\n", "; if 'ähnlich' looks right, by: "),
+        (b"a" * 99 + b"\xe4" + b"b" * 99, f"; if '{'a' * 20}ä{'b' * 19}' looks right, by: "),
+        (b"no \x81 letter\n", "to UTF-8$"),
+    ],
+)
+def test_a_file_of_a_spreadsheet_can_be_converted(tmp_path: Path, raw: bytes, told: str) -> None:
+    path = tmp_path / "a b.csv"
+    path.write_bytes(raw)
+    with pytest.raises(RegardError, match=told) as error:
+        list(files.read_lines(path))
+    assert "by:" not in told or str(error.value).endswith("a b.csv' > 'a b-utf8.csv'")
+
+
 def test_faulty_files_are_one_sentence(tmp_path: Path) -> None:
     cases = {"gone": "there is no such file", "folder": "it is a folder", "empty": "the file is empty"}
     (tmp_path / "folder").mkdir()

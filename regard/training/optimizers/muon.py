@@ -3,9 +3,10 @@
     M ← μ M + (1 - μ) G;  U S Vᵀ = μ M + (1 - μ) G;  W ← W - rate · (0.2 √max(rows, columns) · U Vᵀ + decay · W)
 
 U Vᵀ is approximated by the Newton–Schulz iteration, X ← a X + b (X Xᵀ) X + c (X Xᵀ)² X from X = G / |G|, which brings
-every singular value to 0.7 … 1.2 in five rounds of matrix products. The factor 0.2 √max gives steps the size of
-Adam's, so that one learning rate serves both. Jordan et al., 2024, https://kellerjordan.github.io/posts/muon;
-Liu et al., Muon is Scalable for LLM Training, 2025, https://arxiv.org/abs/2502.16982
+every singular value to 0.7 … 1.2 in five rounds of matrix products. A convolution is a matrix from all that it sees at
+one place to its channels. The factor 0.2 √max gives steps the size of Adam's, so that one learning rate serves both.
+Jordan et al., 2024, https://kellerjordan.github.io/posts/muon; Liu et al., Muon is Scalable for LLM Training, 2025,
+https://arxiv.org/abs/2502.16982
 """
 
 from collections import defaultdict
@@ -13,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any
+from typing import Any, TypeGuard
 
 import torch
 from jaxtyping import Float
@@ -21,6 +22,7 @@ from torch import Tensor, nn
 
 from regard.attention.projections import Projections
 from regard.base.errors import ConfigError
+from regard.layers.patching import PatchEmbedding
 from regard.training.optimizer import Optimizer, Optimizers, learned
 from regard.training.optimizers.adam import Adam
 from regard.training.sharded_tensor import like_rows, own_rows, set_rows, whole_tensor
@@ -33,7 +35,7 @@ SIZE = 0.2
 
 @dataclass(frozen=True, kw_only=True)
 class Muon(Optimizer):
-    """Muon for the linear layers inside a model, Adam for embeddings, the output layer, biases and norms."""
+    """Muon for the linear layers and convolutions inside a model, Adam for embeddings, output, biases and norms."""
 
     momentum: float = 0.95
     """the share of the last update's direction that is kept"""
@@ -58,8 +60,9 @@ class Muon(Optimizer):
 
 
 def maps_inside(model: nn.Module) -> Iterator[tuple[Tensor, Sequence[int]]]:
-    """The matrices of the linear layers between embeddings and output; for stacked layers, the rows of each."""
+    """The matrices between embeddings and output; for stacked layers, the rows of each."""
     ends = {part.weight for part in model.modules() if isinstance(part, nn.Embedding)}
+    ends |= {part.projection.weight for part in model.modules() if isinstance(part, PatchEmbedding)}
     with suppress(ConfigError):  # a model whose head has no vocabulary says so
         output = getattr(model, "output", None)
         ends |= {output.weight} if isinstance(output, nn.Linear) else set()
@@ -70,9 +73,15 @@ def maps_inside(model: nn.Module) -> Iterator[tuple[Tensor, Sequence[int]]]:
         elif isinstance(part, nn.RNNBase):
             names = (name for name, _ in part.named_parameters() if name.startswith("weight"))
             stacked |= {weight: _gates(weight, part.hidden_size) for weight in map(part.get_parameter, names)}
-        elif isinstance(part, nn.Linear):
+        elif isinstance(part, nn.Linear) or _mixes_channels(part):
             stacked.setdefault(part.weight, [len(part.weight)])
     return ((weight, rows) for weight, rows in stacked.items() if weight not in ends)
+
+
+def _mixes_channels(part: nn.Module) -> TypeGuard[nn.Conv1d | nn.Conv2d]:
+    """Whether it is a convolution of all channels with a kernel of its own: one by weight normalization has none."""
+    is_convolution = isinstance(part, nn.Conv1d | nn.Conv2d) and part.groups == 1
+    return is_convolution and isinstance(part.weight, nn.Parameter)
 
 
 def _gates(weight: Tensor, width: int) -> list[int]:
@@ -113,6 +122,7 @@ class _Turning(torch.optim.Optimizer):
                 if whole is not weight:
                     gathered.append((weight, whole))
                 ahead = whole_tensor(self._ahead(weight, weight.grad, group["momentum"]))
+                whole, ahead = whole.view(len(whole), -1), ahead.reshape(len(ahead), -1)
                 for own, direction in zip(whole.split(rows), ahead.split(rows), strict=True):
                     yield (own, direction) if len(own) <= own.shape[1] else (own.mT, direction.mT)
 

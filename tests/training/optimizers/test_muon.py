@@ -3,6 +3,7 @@ import torch
 from torch import Tensor, nn
 
 from regard.base.errors import ConfigError
+from regard.layers.patching import PatchEmbedding
 from regard.models.seq2seq import Seq2seq
 from regard.models.transformer import Transformer
 from regard.training.optimizers.adam import Adam
@@ -103,6 +104,24 @@ def test_embeddings_output_and_vectors_are_left_to_adam() -> None:
         name for name in names.values() if "table" in name or name == "output.weight"
     }
     assert all(".layers." in name for name in turned)
+
+
+@pytest.mark.parametrize("convolution", [nn.Conv1d(3, 4, 3), nn.Conv2d(2, 5, 3)])
+def test_a_convolution_is_turned_as_a_matrix(convolution: nn.Conv1d | nn.Conv2d) -> None:
+    before, gradient = convolution.weight.detach().clone(), torch.randn_like(convolution.weight)
+    convolution.weight.grad = gradient
+    for optimizer in Muon(learning_rate=0.1).build(convolution):
+        optimizer.step()
+    turn = by_singular_values(gradient.flatten(1)).view_as(before)
+    longer = max(gradient.flatten(1).shape)
+    wanted = before.double() - 0.1 * 0.2 * longer**0.5 * turn
+    torch.testing.assert_close(convolution.weight.double(), wanted, rtol=1e-4, atol=1e-5)
+
+
+def test_kernels_of_single_channels_of_patches_and_of_a_norm_are_left_to_adam() -> None:
+    single, patches = nn.Conv1d(4, 4, 3, groups=4), PatchEmbedding(3, 8, 2)
+    normed = nn.utils.parametrizations.weight_norm(nn.Conv1d(4, 4, 3))
+    assert not list(maps_inside(nn.ModuleList([single, patches, normed])))
 
 
 def test_the_gates_of_a_recurrent_network_are_turned_one_by_one() -> None:
