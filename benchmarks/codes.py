@@ -1,7 +1,6 @@
 """Codes that are learned without labels, against closed forms, enumeration and published figures.
 
 python benchmarks/codes.py exact                              a Boltzmann machine's log Z, a linear VAE's likelihood
-python benchmarks/codes.py bound RUN PICTURES [--samples N]   ELBO and importance-weighted bound of a VAE, in nats
 python benchmarks/codes.py mnist1d MNIST1D.npz                contrastive features, and what a linear probe finds
 python benchmarks/codes.py sprites DSPRITES.npz               MIG of a VAE and of a β-VAE on dSprites, at 16 × 16 pixels
 """
@@ -23,7 +22,6 @@ from sklearn.preprocessing import StandardScaler
 from regard.data.number_rows import binarized, read_rows
 from regard.data.row_sources.handwritten import Handwritten
 from regard.learning import train
-from regard.loading import load
 from regard.metrics.disentanglement import mig
 from regard.models.boltzmann import Boltzmann
 from regard.models.vae import Vae
@@ -33,10 +31,8 @@ from regard.training.progress import Progress
 def main() -> None:
     """Print and keep the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", choices=("exact", "bound", "mnist1d", "sprites"))
-    parser.add_argument("places", nargs="*", help="a run and test pictures, or MNIST-1D")
-    parser.add_argument("--samples", type=int, default=5_000)
-    parser.add_argument("--examples", type=int, default=None, help="bound: only the first so many test pictures")
+    parser.add_argument("what", choices=("exact", "mnist1d", "sprites"))
+    parser.add_argument("places", nargs="*", help="MNIST-1D, or dSprites")
     parser.add_argument("--steps", type=int, default=3_000, help="mnist1d and sprites: training steps")
     parser.add_argument("--json", help="also write the table to this file")
     given = parser.parse_args()
@@ -45,8 +41,6 @@ def main() -> None:
     match given.what:
         case "exact":
             rows = [partition(), linear()]
-        case "bound":
-            rows = [bound(given.places[0], given.places[1], given.samples, given.examples)]
         case "sprites":
             rows = [sprites(given.places[0], given.steps, seed) for seed in (1, 2, 3)]
         case _:
@@ -88,16 +82,6 @@ def linear(code: int = 8, steps: int = 3_000) -> dict[str, str]:
     found = float(model.importance_bound(data, 50).mean())
     return {"what": f"linear VAE, {code} of {rows.shape[1]} numbers", "exact": f"{wanted:.3f}",
             "found": f"{found:.3f}", "difference": f"{abs(found - wanted):.3f} nats"}  # fmt: skip
-
-
-def bound(run: str, pictures: str, samples: int, examples: int | None) -> dict[str, str]:
-    """ELBO and bound on test pictures that are binarized once, at random."""
-    opened: Any = load(run)
-    rows = binarized(read_rows(Path(pictures), "test").inputs, "dynamic", np.random.default_rng([1, 3, 3, 3]))
-    elbo = opened.losses(rows)["elbo"]
-    some = rows[:examples]
-    named = f"bound, {samples:,} samples, {len(some):,} pictures"
-    return {"pictures": f"{len(rows):,}", "ELBO": f"{elbo:.2f} nats", named: f"{opened.bound(some, samples):.2f} nats"}
 
 
 def mnist1d(path: str, steps: int) -> dict[str, str]:

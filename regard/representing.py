@@ -14,6 +14,7 @@ import numpy as np
 from regard.base.errors import RegardError, UsageError
 from regard.data.labeled_inputs import LabeledInputs
 from regard.decoding.vectors import PooledVectors, examples_for, vectors_of
+from regard.inspection.representation.findings import report_findings
 from regard.loading import load
 from regard.metrics import clustering, disentanglement, geometry, sparsity
 from regard.metrics.feature_checks import Classes, checked_features, numbered_labels, scikit_learn
@@ -68,7 +69,7 @@ def represent(
     return {
         "summary": f"{len(examples):,} examples of {len(classes)} classes in {Path(data).name}; "
         f"maps, clusters and geometry of {len(some):,} of them",
-        "findings": _findings(encoders),
+        "findings": report_findings(encoders),
         "command": " ".join(map(str, [*models, data])),
         "classes": list(classes),
         "factor_names": list(examples.factor_names) or _unnamed(examples),
@@ -265,19 +266,3 @@ def _factors(vectors: Any, examples: LabeledInputs, seed: int) -> dict[str, Any]
 def _unnamed(examples: LabeledInputs) -> list[str]:
     count = 0 if examples.factors is None else examples.factors.shape[1]
     return [f"factor {at + 1}" for at in range(count)]
-
-
-def _findings(encoders: Sequence[Mapping[str, Any]]) -> list[str]:
-    """What the numbers say, in sentences."""
-    said = []
-    for one in encoders:
-        probe, few = one["probe"], one["probe"]["shots"]
-        some = f" and {few[-1]['accuracy']:.1f} % with {few[-1]['shots']} a class" if few else ""
-        line = f"{one['name']}: a linear probe is right for {probe['accuracy']:.1f} % of examples with all labels{some}"
-        if one.get("clusters"):
-            line += (
-                f"; the 5 nearest neighbors vote right for {one['clusters']['knn_accuracy']:.1f} %; "
-                f"{one['geometry']['effective_rank']:.0f} of {one['width']} directions are in use"
-            )
-        said.append(f"{line}.")
-    return said

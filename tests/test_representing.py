@@ -28,7 +28,8 @@ def test_a_report_on_texts(tmp_path: Path) -> None:
     )
     assert own["units"][0]["favorite"] in report["classes"] and len(own["units"][0]["strongest"]) == 4
     assert "clusters" not in raw and raw["usability"]["accuracy"] == 100.0
-    assert len(report["findings"]) == 3 and "of 8 directions are in use" in report["findings"][0]
+    assert [said.split(":")[0] for said in report["findings"][-4:]] == ["Usefulness", "Clusters", "Geometry", "Layers"]
+    assert "of 8 directions" in report["findings"][-2]
     assert set(report["sample"]["classes"]) == {0, 1} and report["classes"] == ["animal", "place"]
     assert "disentanglement" not in own
 

@@ -29,7 +29,7 @@ from regard.base.catalog import Catalog
 from regard.base.errors import RegardError
 
 ROW_SOURCES = Catalog("regard.data.row_sources")
-Binarizing = Literal["none", "dynamic", "threshold"]
+Binarizing = Literal["none", "dynamic", "once", "threshold"]
 _INPUTS, _LABELS = ("inputs", "x", "pictures", "images"), ("labels", "y")
 
 
@@ -104,7 +104,7 @@ def binarized(rows: NDArray[np.float32], how: Binarizing, draw: np.random.Genera
     """Numbers from 0 to 1 as 0 or 1: drawn with that probability, or by a threshold of one half."""
     if how == "none":
         return rows
-    return (draw.random(rows.shape) < rows if how == "dynamic" else rows > 0.5).astype(np.float32)
+    return (rows > 0.5 if how == "threshold" else draw.random(rows.shape) < rows).astype(np.float32)
 
 
 def read_rows(path: Path, part: Literal["train", "test"] = "train") -> RowSet:

@@ -1,6 +1,6 @@
 """A trained model of codes: vectors of its inputs, inputs made again, samples, and walks through the code."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -9,7 +9,9 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from regard.base.chance import drawing
 from regard.base.errors import RegardError, UsageError
+from regard.data.number_rows import Binarizing
 from regard.models.reconstructor import Coder, Reconstructor
 from regard.models.vae import VaeModel
 
@@ -24,6 +26,8 @@ class CodeModel:
     model: Coder
     shape: tuple[int, ...]
     """of one input"""
+    binarize: Binarizing = "none"
+    """how numbers became 0 or 1 in training"""
 
     def embed(
         self, inputs: Sequence[Any] | NDArray[Any], *, pooling: Literal["first", "mean", "max"] | None = None,
@@ -47,13 +51,21 @@ class CodeModel:
                     sums[name] = sums.get(name, 0.0) + float(part.double().sum())
         return {name: total / len(inputs) for name, total in sums.items()}
 
-    def bound(self, inputs: Sequence[Any] | NDArray[Any], samples: int = 100) -> float:
-        """The mean importance-weighted bound on log p(x) of a VAE, in nats."""
+    def bound(
+        self, inputs: Sequence[Any] | NDArray[Any], samples: int = 100, done: Callable[[int], Any] = lambda count: None
+    ) -> float:
+        """The mean importance-weighted bound on log p(x) of a VAE, in nats; `done` is told how many inputs it has."""
         model = self.model
         if not isinstance(model, VaeModel):
             raise UsageError(f"bound: a {type(model).__name__} has no bound on the likelihood; a vae has")
-        torch.manual_seed(1)
-        return float(self._each(inputs, lambda rows: model.importance_bound(rows, samples)[:, None]).mean())
+
+        def tell(rows: Tensor) -> Tensor:
+            found = model.importance_bound(rows, samples)[:, None]
+            done(len(rows))
+            return found
+
+        with drawing(1):
+            return float(self._each(inputs, tell).astype(np.float64).mean())
 
     def sample(self, count: int) -> CodeRows:
         """Inputs that the model makes up, [count, numbers]."""

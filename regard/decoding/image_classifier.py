@@ -1,27 +1,25 @@
 """A trained classifier of pictures: the class of each, and the probability of every class."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
 from regard.base.errors import RegardError, UsageError
-from regard.data.image_arrays import ImageSet, SetPart
-from regard.data.image_files import Shape, read_images
+from regard.data.image_arrays import ImageSet
+from regard.data.image_files import Shape
 from regard.data.images import Shades, brightness
-from regard.data.labeled_inputs import LabeledInputs
 from regard.decoding.classifier import Labeling
+from regard.decoding.picture_vectors import PictureVectors
 from regard.decoding.predictor import Answering, Prediction
 from regard.decoding.scorer import evaluating
-from regard.decoding.vectors import EncoderInputs, PooledVectors
 from regard.models.pictured import PictureModel
 
 
-class ImageClassifier(Answering, PooledVectors):
+class ImageClassifier(Answering, PictureVectors):
     """What `regard.load` returns for a model of pictures.
 
     >>> classifier = load("runs/digits", expect=ImageClassifier)
@@ -30,15 +28,13 @@ class ImageClassifier(Answering, PooledVectors):
     Picture files of another size are cut to the model's proportions around their middle, and scaled.
     """
 
+    model: PictureModel
+
     def __init__(
         self, model: PictureModel, classes: Sequence[str], shades: Shades, shape: Shape, *, batch: int = 128
     ) -> None:
-        self.model, self.classes, self.shades = model, tuple(classes), shades
-        self.shape, self.batch = shape, batch
-
-    def read(self, path: str | Path, part: SetPart = "test") -> ImageSet:
-        """The pictures of a file or folder, in the shape that the model takes."""
-        return read_images(Path(path), self.shape, part)
+        super().__init__(model, shades, shape, batch=batch)
+        self.classes = tuple(classes)
 
     def classify(self, pictures: Sequence[str | Path]) -> list[Labeling]:
         """The class of each picture file."""
@@ -80,38 +76,6 @@ class ImageClassifier(Answering, PooledVectors):
         if images.questions is None:
             return (pictures,)
         return pictures, images.questions[some].to(device), which.to(device)
-
-    @property
-    def encoder(self) -> PictureModel:
-        return self.model
-
-    def encodable(self, inputs: EncoderInputs) -> Iterator[tuple[list[int], tuple[Any, ...]]]:
-        """Pictures in batches: names of files, or an array of pixels, [pictures, height, width], or with channels."""
-        for some in torch.arange(len(inputs)).split(self.batch):
-            numbers = some.tolist()
-            if isinstance(inputs, np.ndarray):
-                pixels = torch.from_numpy(inputs[numbers])
-                pixels = pixels[:, None] if pixels.dim() == 3 else pixels
-            else:
-                pixels = torch.cat([self._pixels(inputs[at]) for at in numbers])
-            device = next(self.model.parameters()).device
-            yield numbers, (self.shades.normalized(brightness(pixels)).to(device),)
-
-    def examples(self, path: Path) -> LabeledInputs:
-        """The pictures of a file or folder with their labels, for probes and reports."""
-        images = self.read(path, "train")
-        if not images.labels or images.questions is not None:
-            raise RegardError(f"{path}: must hold pictures with a label each")
-        return LabeledInputs(images.pixels[images.which].numpy(), images.labels)
-
-    def _pixels(self, name: str | Path) -> Tensor:
-        """The one picture of a file."""
-        images = self.read(str(name).strip())
-        if len(images.pixels) != 1:
-            raise UsageError(
-                f"embed: {name} holds {len(images.pixels):,} pictures; give the name of one picture a line"
-            )
-        return images.pixels
 
     def numbers(self, images: ImageSet, where: str) -> Tensor:
         """The numbers of the true classes; a label that training did not see is an error."""

@@ -1,16 +1,16 @@
-"""A trained masked autoencoder: fills hidden patches of pictures, and tells how far its guesses are off."""
+"""A trained masked autoencoder: fills hidden patches of pictures, and gives vectors of whole ones."""
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import torch
 from jaxtyping import Bool, Float, Int64
 from torch import Tensor
 
 from regard.data.hidden_patches import HiddenPatches, PatchHiding, hidden_of
-from regard.data.image_arrays import ImageSet, SetPart
-from regard.data.image_files import Shape, read_images
+from regard.data.image_arrays import ImageSet
+from regard.data.image_files import Shape
 from regard.data.images import Shades, brightness
+from regard.decoding.picture_vectors import PictureVectors
 from regard.decoding.scorer import evaluating
 from regard.layers.patching import cut_patches, join_patches
 from regard.models.mae import MaeModel
@@ -27,19 +27,20 @@ class FilledPicture:
     filled: Float[Tensor, "channels height width"]
 
 
-class PatchFiller:
+class PatchFiller(PictureVectors):
     """What `regard.load` returns for a masked autoencoder.
 
     >>> filler = load("runs/mae", expect=PatchFiller)
     >>> filler.fill(filler.read("seven.png"))[0].filled
+
+    Its vectors are those of the encoder, which then sees all patches.
     """
 
-    def __init__(self, model: MaeModel, shades: Shades, shape: Shape, hiding: PatchHiding) -> None:
-        self.model, self.shades, self.shape, self.hiding = model, shades, shape, hiding
+    model: MaeModel
 
-    def read(self, path: str | Path, part: SetPart = "test") -> ImageSet:
-        """The pictures of a file or folder, in the shape that the model takes."""
-        return read_images(Path(path), self.shape, part)
+    def __init__(self, model: MaeModel, shades: Shades, shape: Shape, hiding: PatchHiding) -> None:
+        super().__init__(model, shades, shape)
+        self.hiding = hiding
 
     def fill(self, images: ImageSet, seed: int = 0) -> list[FilledPicture]:
         """Hide patches of each picture at random, and fill them.

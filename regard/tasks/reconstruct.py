@@ -5,7 +5,7 @@ of pictures: from files, or from a source without a download.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -29,6 +29,8 @@ from regard.training.loss import Loss
 
 _DRAWN = 10
 """the examples of a picture of codes"""
+_HELD = (3, 3, 3)
+"""the seed of what is drawn once for validation and tests"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,7 +44,8 @@ class RowSettings:
     dev: tuple[Path, ...] = ()
     """arrays to validate on; by default a tenth of the training data"""
     binarize: Binarizing = "none"
-    """dynamic: numbers from 0 to 1 are drawn as 0 or 1, anew in every epoch (once for validation); threshold: at 0.5"""
+    """numbers from 0 to 1 become 0 or 1: drawn with that probability anew in every epoch (dynamic), drawn once, or cut
+    at 0.5 (threshold); what is validated and tested on is drawn once"""
     ramp: int = 0
     """the capacity of a VAE is reached after so many examples; 0: at once"""
     batch: int = 128
@@ -107,19 +110,21 @@ class Reconstruct(Task):
         say("reading")
         train, dev = self.data.read(data)
         own = self.data
+        if own.binarize == "once":
+            train = replace(train, inputs=binarized(train.inputs, "once", np.random.default_rng([own.seed, 4])))
+        anew: Binarizing = "none" if own.binarize == "once" else own.binarize
 
         def pick(numbers: NDArray[np.int64], draw: np.random.Generator) -> RowBatch:
-            return RowBatch(torch.from_numpy(binarized(train.inputs[numbers], own.binarize, draw)))
+            return RowBatch(torch.from_numpy(binarized(train.inputs[numbers], anew, draw)))
 
-        fixed = binarized(dev.inputs, own.binarize, np.random.default_rng([own.seed, 3, 3, 3]))
-        held = RowSet(fixed, dev.shape, dev.labels, dev.factors, dev.factor_names)
+        fixed = binarized(dev.inputs, own.binarize, np.random.default_rng([own.seed, *_HELD]))
         return PreparedRows(
             sizes={"numbers": train.inputs.shape[1]},
             train=RampedRows(pick, len(train), own.batch, own.seed, own.ramp),
             dev=[RowBatch(torch.from_numpy(fixed[first : first + 500])) for first in range(0, len(fixed), 500)],
             summary=f"{len(train):,} examples of {' × '.join(map(str, train.shape))} numbers",
             rows=train,
-            held=held,
+            held=replace(dev, inputs=fixed),
         )
 
     def loss(self, model: Reconstructor, item: RowBatch) -> Loss:
@@ -128,8 +133,8 @@ class Reconstruct(Task):
         return Loss(found.pop("loss"), item.count, {name: part.detach() for name, part in found.items()})
 
     def extras(self, design: Design, model: Any, prepared: PreparedRows) -> dict[str, Any]:
-        """The shape of an input."""
-        return {"shape": list(prepared.rows.shape)}
+        """The shape of an input, and how its numbers become 0 or 1."""
+        return {"shape": list(prepared.rows.shape), "binarize": self.data.binarize}
 
     def finish(self, folder: RunFolder, prepared: PreparedRows, device: str, say: Say) -> None:
         """Compute weights that need no steps, and draw what was made again, made up and moved through."""
@@ -149,15 +154,24 @@ class Reconstruct(Task):
         """A model of codes; it has no ensembles."""
         if len(models) > 1:
             raise UsageError("load: models of codes form no ensemble; give one model")
-        return CodeModel(models[0], tuple(artifacts[0].extras["shape"]))
+        extras = artifacts[0].extras
+        return CodeModel(models[0], tuple(extras["shape"]), extras.get("binarize", "none"))
 
     @classmethod
     def evaluate(cls, opened: CodeModel, files: Sequence[Path], how: Evaluation) -> list[QualityScore]:
-        """The mean loss and its parts, in nats where the input has a likelihood."""
+        """The mean loss and its parts, in nats where the input has a likelihood, and the bound where it is asked for.
+
+        A model of numbers that are 0 or 1 is tested on such: grays are drawn once, always the same way.
+        """
         rows = _joined([read_rows(file, "test") for file in files], files)
-        with how.measured(len(rows.inputs), "examples"):
-            losses = opened.losses(rows.inputs)
-        return [QualityScore(name, value, digits=4) for name, value in losses.items()]
+        inputs = binarized(rows.inputs, opened.binarize, np.random.default_rng([1, *_HELD]))
+        with how.measured(len(inputs), "examples"):
+            losses = opened.losses(inputs)
+        scores = [QualityScore(name, value, digits=4) for name, value in losses.items()]
+        if how.bound is None:
+            return scores
+        tight = opened.bound(inputs, how.bound, how.started(len(inputs)))
+        return [*scores, QualityScore("bound", tight, digits=4, after=f" of {how.bound:,} samples")]
 
 
 def _joined(sets: Sequence[RowSet], files: Sequence[Path]) -> RowSet:

@@ -142,6 +142,8 @@ class Evaluation:
     """the file that the outputs are written to"""
     memory: int | None = None
     """how many tokens back a model with a rolling memory sees; None: as in training"""
+    bound: int | None = None
+    """the samples of the importance-weighted bound on the likelihood, which a VAE has; None: it is not computed"""
     judged: Callable[[Judged], Any] = lambda judged: None
     """is called with the outputs and their references, by tasks that write text"""
     measured: Callable[[int, str], AbstractContextManager[Any]] = lambda count, what: nullcontext()

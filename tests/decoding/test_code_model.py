@@ -33,7 +33,9 @@ def test_codes_reconstructions_samples_and_walks(opened: CodeModel) -> None:
     np.testing.assert_allclose(way[[0, -1]], opened.reconstruct(INPUTS[[0, 4]]), atol=1e-6)
     half = torch.from_numpy((codes[:1] + codes[4:5]) / 2)
     np.testing.assert_allclose(way[2:3], opened.model.decode(half).detach(), atol=1e-6)
-    assert opened.bound(INPUTS, 20) < 0
+    told: list[int] = []
+    assert opened.bound(INPUTS, 20, told.append) == opened.bound(INPUTS, 20) < 0
+    assert told == [5]
     assert opened.losses(INPUTS)["elbo"] == pytest.approx(float(opened.model.losses(rows)["elbo"].mean()), abs=1e-4)
 
 

@@ -1,3 +1,4 @@
+import numpy as np
 import torch
 
 from regard.data.hidden_patches import HiddenPatches, PatchHiding
@@ -32,6 +33,17 @@ def test_the_error_is_that_of_hidden_patches_by_a_loop() -> None:
                     pixels = (pixels - pixels.mean()) / (pixels.var() + 1e-6).sqrt()
                 errors.append(float((guessed[row, at] - pixels).square().mean()))
             torch.testing.assert_close(float(found[row]), sum(errors) / len(errors), rtol=1e-5, atol=1e-6)
+
+
+def test_vectors_are_pooled_from_the_encoder_that_sees_all_patches() -> None:
+    made, pixels = filler("pixels"), torch.randint(0, 256, (3, 4, 4), dtype=torch.uint8)
+    with torch.no_grad():
+        tokens = made.model.eval().embed((pixels[:, None] / 255 - 0.5) / 0.5)
+        features = made.model.encoder(tokens)
+    np.testing.assert_allclose(made.embed(pixels.numpy()), features.mean(1), atol=1e-6)
+    np.testing.assert_allclose(made.embed(pixels.numpy(), pooling="first"), features[:, 0], atol=1e-6)
+    (layer,) = made.embed_layers(pixels.numpy())
+    assert layer.shape == (3, 8)
 
 
 def test_what_is_shown_stays() -> None:

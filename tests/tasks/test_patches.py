@@ -4,9 +4,11 @@ import pytest
 import torch
 
 from regard.apps.cli import main
+from regard.data.digits import write_digits
 from regard.decoding.patch_filler import PatchFiller
 from regard.loading import load
 from regard.models.vit import Vit
+from regard.probing import probe
 from regard.tasks.run import read_run
 from regard.tasks.start import Started, base_of
 
@@ -36,6 +38,21 @@ def test_hidden_patches_are_learned(place: Path, capsys: pytest.CaptureFixture[s
     seen = ~first.hidden
     torch.testing.assert_close(first.filled[0][seen], first.pixels[0][seen], atol=1e-5, rtol=0)
     assert not torch.allclose(first.filled[0][first.hidden], first.pixels[0][first.hidden], atol=1e-3)
+
+
+def test_a_probe_finds_more_of_digits_than_in_the_untrained_encoder(place: Path) -> None:
+    made = write_digits(place / "digits")
+    data = [f'data.train=["{made["train"]}"]', f'data.dev=["{made["dev"]}"]', "batches.pictures=64", "hiding.rate=0.5"]
+    wider = MODEL.replace("width=16", "width=32").replace("layers=1", "layers=2", 1)
+    steps = ["training.steps=400", "training.validate_every=400", "training.optimizer.learning_rate=0.003"]
+    steps += ['training.schedule={name="cosine", warmup=50}', "augment.shift=0.0"]
+    settings = [part for change in (*CHANGES, wider, *data, *steps) for part in ("--set", change)]
+    assert main(["train", "run.toml", *settings]) == 0
+    found = probe("runs/mae", made["train"], test=made["test"], shots=(4,), draws=2)
+    own, untrained, raw = found.encoders
+    assert (untrained.name, raw.name) == ("random weights", "raw input")
+    assert own.probe.accuracy > untrained.probe.accuracy + 0.1
+    assert own.shots[0].mean > untrained.shots[0].mean + 0.1
 
 
 def test_the_encoder_has_the_names_of_a_vit(place: Path) -> None:

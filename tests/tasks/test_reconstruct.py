@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import numpy as np
@@ -6,6 +7,7 @@ from sklearn.decomposition import PCA
 
 from regard.apps.cli import main
 from regard.base.errors import ConfigError, RegardError
+from regard.data.number_rows import binarized
 from regard.data.plan import BatchPosition
 from regard.decoding.code_model import CodeModel
 from regard.loading import load
@@ -64,6 +66,29 @@ def test_a_decomposition_is_computed_from_all_examples(place: Path) -> None:
     np.testing.assert_allclose(load("runs/codes", expect=CodeModel).embed(rows), wanted, atol=1e-4)
 
 
+def test_a_vae_of_zeros_and_ones_is_evaluated_on_such(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Grays are drawn once, so that the scores are nats of zeros and ones, and the same each time."""
+    assert main(["train", "run.toml", "--set", "data.binarize=once", "--set", "training.steps=2"]) == 0
+    grays = np.random.default_rng(1).random((30, 8, 8)).astype(np.float32)
+    np.save(place / "test.npy", grays)
+    drawn = binarized(grays.reshape(30, 64), "once", np.random.default_rng([1, 3, 3, 3]))
+    opened = load("runs/codes", expect=CodeModel)
+    capsys.readouterr()
+    assert main(["evaluate", "runs/codes", "test.npy", "--bound", "50", "--json"]) == 0
+    found = {score["name"]: score["value"] for score in json.loads(capsys.readouterr().out)["scores"]}
+    assert found["elbo"] == pytest.approx(opened.losses(drawn)["elbo"])
+    assert found["elbo"] != pytest.approx(opened.losses(grays)["elbo"])
+    assert found["bound"] == opened.bound(drawn, 50) > found["elbo"]
+
+
+def test_only_a_vae_has_a_bound(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    changes = ["model.name=autoencoder", "training.metric=loss"]
+    assert main(["train", "run.toml", *(part for one in changes for part in ("--set", one))]) == 0
+    np.save(place / "test.npy", np.zeros((3, 8, 8), np.float32))
+    assert main(["evaluate", "runs/codes", "test.npy", "--bound", "5"]) == 2
+    assert "has no bound on the likelihood; a vae has" in capsys.readouterr().err
+
+
 def prepared(place: Path, *changes: str) -> object:
     return read_run(place / "run.toml", changes).task.prepare(place, place)
 
@@ -76,6 +101,16 @@ def test_pixels_are_drawn_anew_and_the_capacity_grows(place: Path) -> None:
     assert not first.inputs.equal(later.inputs)
     assert (first.progress, later.progress) == (0.0, 1.0)
     assert set(np.unique(found.held.inputs)) == {0.0, 1.0}
+
+
+def test_pixels_that_are_drawn_once_stay(place: Path) -> None:
+    found, plain = prepared(place, "data.binarize=once", "data.batch=999"), prepared(place, "data.batch=999")
+    first, later = (found.train.at(BatchPosition(epoch=epoch)).inputs for epoch in (0, 1))
+    gray = plain.train.at(BatchPosition()).inputs
+    assert set(first.unique().tolist()) == {0.0, 1.0}
+    assert sorted(first.tolist()) == sorted(later.tolist())
+    assert bool(((first == 1) <= (gray > 0)).all())
+    assert abs(float(first.mean() - gray.mean())) < 0.02
 
 
 def test_mistakes_are_one_sentence(place: Path) -> None:

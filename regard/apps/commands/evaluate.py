@@ -41,6 +41,7 @@ app = typer.Typer(add_completion=False)
         "regard evaluate runs/en-de test.xlsx                 tables too: --columns English,German",
         "regard evaluate runs/lm test.txt                     perplexity of a language model",
         "regard evaluate runs/xl test.txt --memory 512        the same with a longer memory than in training",
+        "regard evaluate runs/vae test.npz --bound 5000       a VAE: ELBO and a tighter bound on log p(x), in nats",
         "torchrun --nproc-per-node 4 -m regard evaluate runs/en-de test.en test.de",
     )
 )
@@ -69,6 +70,10 @@ def evaluate(
     memory: Annotated[
         int | None,
         typer.Option(min=1, help="Let a model with a rolling memory (transformer_xl) see so many tokens back."),
+    ] = None,
+    bound: Annotated[
+        int | None,
+        typer.Option(min=1, help="Of a VAE, also the importance-weighted bound on log p(x) with this many samples."),
     ] = None,
     columns: ColumnsOption = None,
     sheet: SheetOption = None,
@@ -102,6 +107,8 @@ def evaluate(
         raise UsageError(f"--baseline: {baseline}: there is no such file or folder")
     speed: dict[str, Any] = {"precision": precision, "shortlist": shortlist, "engine": engine, "threads": threads}
     task, loaded = load_task(model, device=own_device(device), **speed)
+    if bound is not None and not hasattr(loaded, "bound"):
+        raise UsageError(f"--bound: {model}: only a vae has a bound on the likelihood")
     judged: list[Judged] = []
     with ExitStack() as bars:
         ranks = bars.enter_context(joined_ranks(device))
@@ -116,6 +123,7 @@ def evaluate(
             format=format,
             out=out if ranks.first else None,
             memory=memory,
+            bound=bound,
             warn=lambda text: typer.echo(f"warning: {text}", err=True) if ranks.first else None,
             started=lambda count: bars.enter_context(bar("evaluating", count)) if ranks.first else bool,
         )

@@ -25,7 +25,8 @@ svg { max-width: 100%; height: auto; } svg text { font: 12px var(--sans); fill: 
 .grid line { stroke: var(--line); } .legend { display: flex; flex-wrap: wrap; gap: .2rem 1rem; font-size: .85rem; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; margin: .6rem 0; }
 th, td { padding: .3rem .9rem .3rem 0; text-align: right; border-bottom: 1px solid var(--line); vertical-align: top; }
-th:first-child, td:first-child { text-align: left; } td.words { text-align: left; color: var(--quiet);
+th, td:first-child { white-space: nowrap; } th:first-child, td:first-child { text-align: left; }
+td.words { text-align: left; color: var(--quiet);
   font-size: .85rem; min-width: 17rem; } th.words { text-align: left; }
 td.best { font-weight: 700; color: var(--accent); }
 .side { display: flex; flex-wrap: wrap; gap: 1.4rem; } .side figure { margin: 0; }
@@ -43,7 +44,7 @@ def report_page(report: Mapping[str, Any]) -> str:
     parts = [
         f"<h1>{escape(title)}</h1>",
         f'<p class="quiet">{escape(report["summary"])}</p>',
-        "".join(f"<p>{escape(sentence)}</p>" for sentence in report["findings"]),
+        _found(report["findings"]),
         _section("What they are good for", _usability(encoders), _table(encoders, "usability")),
         _section("How they cluster", _maps(report), _table(encoders, "clusters")),
         _section("Which layer knows it", _layers(encoders), "") if any(one.get("layers") for one in encoders) else "",
@@ -63,6 +64,15 @@ def report_page(report: Mapping[str, Any]) -> str:
         f"<title>{escape(title)}</title><style>{style}</style></head>"
         f"<body><main>{''.join(parts)}</main>"
         f'<script type="application/json" id="report">{as_data(report)}</script></body></html>\n'
+    )
+
+
+def _found(sentences: Sequence[str]) -> str:
+    """The findings: a word before a colon says what a sentence is about."""
+    parts = (sentence.partition(": ") for sentence in sentences)
+    return "".join(
+        f"<p><b>{escape(about)}</b>: {escape(said)}</p>" if said and " " not in about else f"<p>{escape(sentence)}</p>"
+        for sentence, (about, _, said) in zip(sentences, parts, strict=True)
     )
 
 

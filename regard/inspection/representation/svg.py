@@ -74,9 +74,10 @@ def plot_points(
     low, high = [min(column) for column in columns], [max(column) for column in columns]
     spread = max(max(high[0] - low[0], high[1] - low[1]), 1e-9)
     scale = (size - 20) / spread
+    left, bottom = (size / 2 - scale * (above + below) / 2 for below, above in zip(low, high, strict=True))
     marks = []
     for (x, y), group, title in zip(places, groups, titles, strict=True):
-        at = f'cx="{10 + scale * (x - low[0]):.1f}" cy="{size - 10 - scale * (y - low[1]):.1f}"'
+        at = f'cx="{left + scale * x:.1f}" cy="{size - bottom - scale * y:.1f}"'
         marks.append(f'<circle {at} r="3" fill="{hue(group)}" opacity="0.75"><title>{escape(title)}</title></circle>')
     return _framed(marks, size, size)
 

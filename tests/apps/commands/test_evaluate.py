@@ -153,9 +153,10 @@ def test_scores_are_json_for_programs(home: Path, run: Run) -> None:
         (["--baseline", "nothing.de"], "--baseline: nothing.de: there is no such file or folder"),
         (["--baseline", "test.de", "--samples", "0"], "--samples must be more than 0"),
         (["--baseline", "runs/lm"], "two sides"),
+        (["--bound", "50"], "--bound: runs/en-de: only a vae has a bound on the likelihood"),
     ],
 )
-def test_a_baseline_that_does_not_fit_is_refused(home: Path, run: Run, arguments: list[str], sentence: str) -> None:
+def test_an_option_that_does_not_fit_is_refused(home: Path, run: Run, arguments: list[str], sentence: str) -> None:
     toy.write(Path("short.de"), Path("test.de").read_text(encoding="utf-8").splitlines()[:-1])
     done = run("evaluate", "runs/en-de", "test.en", "test.de", "--samples", "10", *arguments)
     assert (done.code, done.out) == (2, "")
