@@ -133,7 +133,7 @@ OURS: dict[str, tuple[Callable[[], Mixed], str, str]] = {
     "convolution mixer": (lambda: Mixed(Convolution(width=5, growth=2), 3), "log n", "n"),
     "recurrent mixer": (lambda: Mixed(Recurrent(), 1), "n", "n"),
     "attention mixer": (lambda: Mixed(Attention(heads=8, positions="shaw(8)"), 3), "1", "n²"),
-    "attention, no positions": (lambda: Mixed(Attention(heads=8), 3, placed=False), "1", "n²"),
+    "attention without positions": (lambda: Mixed(Attention(heads=8), 3, placed=False), "1", "n²"),
 }
 """each model, the longest path between two positions, and how its cost grows with the length"""
 
