@@ -93,9 +93,7 @@ class TransformerXLModel(GptModel, Recalling):
     def _memories(self, inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
         """What the next segment can still see of each layer's inputs."""
         blocks = self.decoder.blocks
-        return tuple(
-            self._kept(part, block.self_attention.memory) for part, block in zip(inputs, blocks, strict=True)
-        )
+        return tuple(self._kept(part, block.self_attention.memory) for part, block in zip(inputs, blocks, strict=True))
 
     def _kept(self, inputs: Tensor, memory: Any) -> Tensor:
         """The inputs that the next segment can still see."""
