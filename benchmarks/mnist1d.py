@@ -1,10 +1,12 @@
 """CNN, RNN or attention? One task, MNIST-1D, as it is and with its positions shuffled: accuracy, path length, cost.
 
-python benchmarks/mnist1d.py MNIST1D.npz [--json FILE] [--picture FILE] [--steps N]
+python benchmarks/mnist1d.py MNIST1D.npz [--json FILE] [--picture FILE] [--steps N] [--seeds N]
 
 Greydanus and Kobak, 2024, https://arxiv.org/abs/2011.14439: 4,000 series of 40 numbers, ten classes. The first four
-rows are the models of its authors; the others put our mixers into the same layers. Shuffling moves the 40 positions
-once, the same for all series: what a model loses by it is what it owed to the order.
+rows are the models of its authors, trained as theirs: 6,000 steps of Adam at one rate. Several seeds of them train
+side by side, and the mean is given. The others put our mixers into the same layers; nobody gets more data than there
+is. Shuffling moves the 40 positions, the same way for all series of a seed: what a model loses by it is what it owed to
+the order.
 """
 
 import argparse
@@ -17,6 +19,7 @@ import torch
 import torch.nn.functional as F
 from measure import machine, print_table, write_json
 from torch import Tensor, nn
+from torch.func import stack_module_state
 
 from regard.attention.multihead import Attention
 from regard.attention.part import Sizes
@@ -28,48 +31,81 @@ from regard.layers.mixers.recurrent import Recurrent
 from regard.layers.residual import Residual
 from regard.layers.stack import Stack
 
-LENGTH, WIDTH = 40, 48
+LENGTH, WIDTH, ROWS = 40, 32, 100
+RATE = 5e-3
 PUBLISHED = {"logistic": (32, 32), "MLP": (68, 68), "CNN": (94, 56), "GRU": (91, 57)}
 
+Weights = dict[str, Tensor]
+"""the weights of several models of one kind, one beside the other along the first axis"""
 
-class Series(nn.Module):
+
+def linear(x: Tensor, weights: Weights, name: str = "") -> Tensor:
+    """A linear layer of each model."""
+    return torch.baddbmm(weights[f"{name}bias"][:, None], x, weights[f"{name}weight"].mT)
+
+
+def logistic(weights: Weights, x: Tensor) -> Tensor:
+    """Logistic regression."""
+    return linear(x, weights)
+
+
+def perceptron(weights: Weights, x: Tensor) -> Tensor:
+    """The authors' MLP: two layers of 100 units."""
+    for name in ("0.", "2."):
+        x = linear(x, weights, name).relu()
+    return linear(x, weights, "4.")
+
+
+def convolved(weights: Weights, x: Tensor) -> Tensor:
     """The authors' CNN: three convolutions of stride 2, 25 channels, and a linear layer."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        sizes = ((1, 5), (25, 3), (25, 3))
-        self.taps = nn.ModuleList(nn.Conv1d(given, 25, width, stride=2, padding=1) for given, width in sizes)
-        self.last = nn.Linear(125, 10)
-
-    def forward(self, x: Tensor) -> Tensor:
-        """The logits."""
-        x = x[:, None]
-        for taps in self.taps:
-            x = taps(x).relu()
-        return self.last(x.flatten(1))
+    many, x = len(x), x.transpose(0, 1)
+    for at in range(3):
+        taps, bias = (weights[f"{at}.{name}"].flatten(0, 1) for name in ("weight", "bias"))
+        x = F.conv1d(x, taps, bias, stride=2, padding=1, groups=many).relu()
+    return linear(x.unflatten(1, (many, -1)).flatten(2).transpose(0, 1), weights, "3.")
 
 
-class Both(nn.Module):
+def recurrent(weights: Weights, x: Tensor) -> Tensor:
     """The authors' GRU: 6 units in each direction, and a linear layer over all positions."""
+    ends = ("", "_reverse")
+    into, within, shift, inner = (
+        torch.cat([weights[f"0.{name}_l0{end}"] for end in ends])
+        for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+    )
+    placed = torch.cat([x, x.flip(-1)]).permute(2, 0, 1)[..., None]
+    gates, fresh = (placed * into[:, None, :, 0] + shift[:, None]).split([12, 6], -1)
+    state, states = x.new_zeros(2 * len(x), x.shape[1], 6), []
+    for gate, new in zip(gates.unbind(), fresh.unbind(), strict=True):
+        inward, candidate = torch.baddbmm(inner[:, None], state, within.mT).split([12, 6], -1)
+        reset, update = (gate + inward).sigmoid().chunk(2, -1)
+        state = torch.lerp((new + reset * candidate).tanh(), state, update)
+        states.append(state)
+    ahead, back = torch.stack(states, 2).chunk(2)
+    return linear(torch.cat([ahead, back.flip(2)], -1).flatten(2), weights, "1.")
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.rnn = nn.GRU(1, 6, batch_first=True, bidirectional=True)
-        self.last = nn.Linear(12 * LENGTH, 10)
 
-    def forward(self, x: Tensor) -> Tensor:
-        """The logits."""
-        return self.last(self.rnn(x[:, :, None])[0].flatten(1))
+def theirs(name: str) -> nn.Module:
+    """The weights of one of the authors' models, as torch draws them."""
+    relu = nn.ReLU()
+    made: dict[str, Callable[[], nn.Module]] = {
+        "logistic": lambda: nn.Linear(LENGTH, 10),
+        "MLP": lambda: nn.Sequential(nn.Linear(LENGTH, 100), relu, nn.Linear(100, 100), relu, nn.Linear(100, 10)),
+        "CNN": lambda: nn.Sequential(
+            nn.Conv1d(1, 25, 5), nn.Conv1d(25, 25, 3), nn.Conv1d(25, 25, 3), nn.Linear(125, 10)
+        ),
+        "GRU": lambda: nn.Sequential(nn.GRU(1, 6, bidirectional=True), nn.Linear(12 * LENGTH, 10)),
+    }
+    return made[name]()
 
 
 class Mixed(nn.Module):
-    """Two of our layers with any mixer, and the mean over positions; with positions or without."""
+    """Our layers with any mixer, and the mean over positions; with a learned vector for each position or without."""
 
-    def __init__(self, mixer: object, layers: int = 2, positions: bool = True) -> None:
+    def __init__(self, mixer: object, layers: int, placed: bool = True) -> None:
         super().__init__()
         self.enter = nn.Linear(1, WIDTH)
         sizes = Sizes(width=WIDTH, heads=1, key_heads=1, query_width=WIDTH, key_width=WIDTH, value_width=WIDTH)
-        self.positions = Learned(LENGTH).build(sizes) if positions else None
+        self.positions = Learned(LENGTH).build(sizes) if placed else None
         residual, feed = Residual(dropout=0.1), Plain(2 * WIDTH)
         self.stack = Stack.of(
             layers,
@@ -87,47 +123,78 @@ class Mixed(nn.Module):
         return self.last(self.stack(h).mean(1))
 
 
-MODELS: dict[str, tuple[Callable[[], nn.Module], str, str]] = {
-    "logistic": (lambda: nn.Linear(LENGTH, 10), "1", "n"),
-    "MLP": (
-        lambda: nn.Sequential(nn.Linear(LENGTH, 100), nn.ReLU(), nn.Linear(100, 100), nn.ReLU(), nn.Linear(100, 10)),
-        "1",
-        "n",
-    ),
-    "CNN": (Series, "log n", "n"),
-    "GRU": (Both, "n", "n"),
-    "convolution mixer": (lambda: Mixed(Convolution(width=5, growth=2)), "log n", "n"),
+THEIRS: dict[str, tuple[Callable[[Weights, Tensor], Tensor], str, str]] = {
+    "logistic": (logistic, "1", "n"),
+    "MLP": (perceptron, "1", "n"),
+    "CNN": (convolved, "log n", "n"),
+    "GRU": (recurrent, "n", "n"),
+}
+OURS: dict[str, tuple[Callable[[], Mixed], str, str]] = {
+    "convolution mixer": (lambda: Mixed(Convolution(width=5, growth=2), 3), "log n", "n"),
     "recurrent mixer": (lambda: Mixed(Recurrent(), 1), "n", "n"),
-    "attention mixer": (lambda: Mixed(Attention(heads=4), 3), "1", "n²"),
-    "attention, no positions": (lambda: Mixed(Attention(heads=4), 3, positions=False), "1", "n²"),
+    "attention mixer": (lambda: Mixed(Attention(heads=8, positions="shaw(8)"), 3), "1", "n²"),
+    "attention without positions": (lambda: Mixed(Attention(heads=8), 3, placed=False), "1", "n²"),
 }
 """each model, the longest path between two positions, and how its cost grows with the length"""
 
+Data = dict[str, Tensor]
 
-def accuracy(make: Callable[[], nn.Module], data: dict[str, Tensor], steps: int, name: str) -> tuple[float, float]:
-    """Test accuracy in percent, and seconds of processor time."""
+
+def side_by_side(name: str, sets: list[Data], steps: int) -> list[float]:
+    """Test accuracies of one of the authors' models on each set, trained side by side from different weights."""
     torch.manual_seed(1)
-    model, began = make(), time.process_time()
-    rate = 3e-3 if isinstance(model, Mixed) else 1e-2
-    optimizer = torch.optim.AdamW(model.parameters(), lr=rate, weight_decay=0.01 if rate == 3e-3 else 0.0)
-    steps = steps if isinstance(model, Mixed) else 2 * steps  # the authors': 6,000 at one rate
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, rate, steps) if isinstance(model, Mixed) else None
+    run = THEIRS[name][0]
+    weights, _ = stack_module_state([theirs(name) for _ in sets])
+    optimizer = torch.optim.Adam(weights.values(), lr=1e-2, fused=True)
+    x, y = (torch.stack([data[part] for data in sets]) for part in ("x", "y"))
+    member = torch.arange(len(sets))[:, None]
     for _ in range(steps):
-        rows = torch.randint(len(data["x"]), (100,))
-        x = data["x"][rows]
-        if isinstance(model, Mixed):
-            x = x + 0.05 * torch.randn_like(x)
-        loss = F.cross_entropy(model(x), data["y"][rows])
+        rows = torch.randint(x.shape[1], (len(sets), ROWS))
+        logits = run(weights, x[member, rows])
+        loss = F.cross_entropy(logits.flatten(0, 1), y[member, rows].flatten(), reduction="sum") / ROWS
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        if schedule is not None:
-            schedule.step()
+    with torch.no_grad():
+        found = run(weights, torch.stack([data["x_test"] for data in sets])).argmax(-1)
+    return [100 * (one == data["y_test"]).double().mean().item() for one, data in zip(found, sets, strict=True)]
+
+
+def mixed(name: str, data: Data, steps: int) -> float:
+    """The test accuracy of one of ours."""
+    torch.manual_seed(1)
+    model = OURS[name][0]()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=RATE, weight_decay=0.01, fused=True)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, RATE, steps)
+    for _ in range(steps):
+        rows = torch.randint(len(data["x"]), (ROWS,))
+        optimizer.zero_grad()
+        F.cross_entropy(model(data["x"][rows]), data["y"][rows]).backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        schedule.step()
     model.eval()
     with torch.no_grad():
-        best = (model(data["x_test"]).argmax(-1) == data["y_test"]).float().mean().item()
-    print(f"{name}: {100 * best:.1f} % in {time.process_time() - began:.0f} s", flush=True)
-    return 100 * best, time.process_time() - began
+        return 100 * (model(data["x_test"]).argmax(-1) == data["y_test"]).double().mean().item()
+
+
+def read(path: str) -> Data:
+    """The series and their classes."""
+    with np.load(path) as file:
+        data = {name: torch.from_numpy(file[name]) for name in ("x", "y", "x_test", "y_test")}
+    return {name: part.float() if name.startswith("x") else part.long() for name, part in data.items()}
+
+
+def shuffled(data: Data, seed: int) -> Data:
+    """The same with its positions in another order."""
+    order = torch.from_numpy(np.random.default_rng(seed).permutation(LENGTH))
+    return data | {name: data[name][:, order] for name in ("x", "x_test")}
+
+
+def mean(values: list[float]) -> str:
+    """A mean with its standard deviation."""
+    spread = f" ± {np.std(values, ddof=1):.1f}" if len(values) > 1 else ""
+    return f"{np.mean(values):.1f}{spread}"
 
 
 def main() -> None:
@@ -136,34 +203,39 @@ def main() -> None:
     parser.add_argument("data", help="MNIST-1D as an .npz file with x, y, x_test and y_test")
     parser.add_argument("--json", help="also write the table to this file")
     parser.add_argument("--picture", type=Path, help="draw accuracies to this file")
-    parser.add_argument("--steps", type=int, default=3000)
+    parser.add_argument("--steps", type=int, default=1000, help="steps of ours; the authors' have 6,000")
+    parser.add_argument("--seeds", type=int, default=3, help="seeds of the authors' models; ours have one")
     parser.add_argument("--only", help="names of models, separated by commas")
     given = parser.parse_args()
     print(machine())
-    with np.load(given.data) as file:
-        data = {name: torch.from_numpy(file[name]) for name in ("x", "y", "x_test", "y_test")}
-    data = {name: part.float() if name.startswith("x") else part.long() for name, part in data.items()}
-    order = torch.from_numpy(np.random.default_rng(0).permutation(LENGTH))
-    mixed = data | {name: data[name][:, order] for name in ("x", "x_test")}
+    data = read(given.data)
     rows, drawn = [], {}
-    for name, (make, path, cost) in MODELS.items():
+    for name, (_, path, cost) in (THEIRS | OURS).items():
         if given.only and name not in given.only.split(","):
             continue
-        (plain, seconds), (shuffled, _) = (accuracy(make, part, given.steps, name) for part in (data, mixed))
+        began = time.process_time()
+        if name in THEIRS:
+            sets = [data] * given.seeds + [shuffled(data, seed) for seed in range(given.seeds)]
+            found = side_by_side(name, sets, 6000)
+            plain, mingled, model = found[: given.seeds], found[given.seeds :], theirs(name)
+        else:
+            plain, mingled = ([mixed(name, part, given.steps)] for part in (data, shuffled(data, 0)))
+            model = OURS[name][0]()
+        drawn[name] = float(np.mean(plain)), float(np.mean(mingled))
         published = PUBLISHED.get(name)
-        drawn[name] = (plain, shuffled)
         rows.append(
             {
                 "model": name,
-                "accuracy": f"{plain:.1f}",
-                "shuffled": f"{shuffled:.1f}",
+                "accuracy": mean(plain),
+                "shuffled": mean(mingled),
                 "published": "" if published is None else f"{published[0]} / {published[1]}",
-                "weights": f"{sum(weight.numel() for weight in make().parameters()):,}",
+                "weights": f"{sum(weight.numel() for weight in model.parameters()):,}",
                 "longest path": path,
                 "cost": cost,
-                "seconds": f"{seconds:.0f}",
+                "seconds": f"{time.process_time() - began:.0f}",
             }
         )
+        print(" · ".join(rows[-1].values()), flush=True)
     print_table("MNIST-1D", rows)
     write_json(given.json, {"MNIST-1D": rows})
     if given.picture:

@@ -74,6 +74,13 @@ class Stack(nn.Module):
             x = layer.look(x, inputs, at=inputs_at[inputs.shape[1] - x.shape[1] :], inputs_at=inputs_at)
         return self.norm(x), tuple(seen)
 
+    def inputs(self, x: Float[Tensor, "batch length width"]) -> tuple[Float[Tensor, "batch length width"], ...]:
+        """The inputs of each layer over a segment that only is to be recalled; the last layer is not computed."""
+        seen, at = [x], positions_of(x.shape[1], x)
+        for layer in self.blocks[:-1]:
+            seen.append(layer.look(seen[-1], seen[-1], at=at, inputs_at=at))
+        return tuple(seen)
+
     def start(self) -> tuple[MixerState, ...]:
         """The state of each layer's mixer before the first position, such as an empty KV cache."""
         return tuple(layer.mixer.start() for layer in self.blocks)

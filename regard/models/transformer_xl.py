@@ -71,7 +71,7 @@ class TransformerXLModel(GptModel, Recalling):
         if before is None or not before.shape[1]:
             return super().hidden(source, source_lengths, target)
         with torch.no_grad():
-            _, memories = self.segment(before)
+            memories = self._memories(self.decoder.inputs(self.target(before)))
         return self.segment(target, memories)[0]
 
     def segment(
@@ -79,10 +79,7 @@ class TransformerXLModel(GptModel, Recalling):
     ) -> tuple[Float[Tensor, "batch length width"], tuple[Float[Tensor, "batch kept width"], ...]]:
         first = memories[0].shape[1] if memories else 0
         hidden, seen = self.decoder.recall(self.target(tokens, first=first), memories)
-        kept = [
-            self._kept(part, block.self_attention.memory) for part, block in zip(seen, self.decoder.blocks, strict=True)
-        ]
-        return hidden, tuple(kept)
+        return hidden, self._memories(seen)
 
     def remember_more(self, size: int) -> None:
         """Let each position see the last `size` positions, such as more than in training."""
@@ -92,6 +89,11 @@ class TransformerXLModel(GptModel, Recalling):
                 name = type(block.self_attention.memory).__name__.lower()
                 raise ConfigError(f"memory: that of this model is {name}, which has no size; train it with rolling(…)")
             block.self_attention.memory = Rolling(size)
+
+    def _memories(self, inputs: Sequence[Tensor]) -> tuple[Tensor, ...]:
+        """What the next segment can still see of each layer's inputs."""
+        blocks = self.decoder.blocks
+        return tuple(self._kept(part, block.self_attention.memory) for part, block in zip(inputs, blocks, strict=True))
 
     def _kept(self, inputs: Tensor, memory: Any) -> Tensor:
         """The inputs that the next segment can still see."""

@@ -188,5 +188,4 @@ class XLNetModel(Headed):
     def recall(self, before: Int[Tensor, "batch context"]) -> tuple[Float[Tensor, "batch context width"], ...]:
         """The memories of a text, each layer's inputs, in which every position sees all of it; without gradient."""
         with torch.no_grad():
-            _, inputs = self.encoder.recall(self.dropout(self.source(before)))
-        return inputs
+            return self.encoder.inputs(self.dropout(self.source(before)))

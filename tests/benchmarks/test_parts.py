@@ -189,3 +189,25 @@ def test_a_bench_trains_as_many_steps_as_fit(monkeypatch, tmp_path):
     assert made.steps == 8
     assert 0 <= made.score <= 100
     assert bench.tried("RNN, words", table, 4.0, advice.LIKELIHOOD).score < 0
+
+
+@pytest.mark.parametrize("name", ["logistic", "MLP", "CNN", "GRU"])
+def test_models_side_by_side_are_those_of_torch(name):
+    """The published models of MNIST-1D, each seed beside the others, against torch's modules one by one."""
+    import mnist1d
+
+    models = [mnist1d.theirs(name) for _ in range(3)]
+    weights, _ = torch.func.stack_module_state(models)
+    x = torch.randn(3, 5, mnist1d.LENGTH)
+    found = mnist1d.THEIRS[name][0](weights, x)
+    for model, own, logits in zip(models, x, found, strict=True):
+        if name == "CNN":
+            hidden = own[:, None]
+            for taps in model[:3]:
+                hidden = torch.conv1d(hidden, taps.weight, taps.bias, stride=2, padding=1).relu()
+            expected = model[3](hidden.flatten(1))
+        elif name == "GRU":
+            expected = model[1](model[0](own.T[:, :, None])[0].transpose(0, 1).flatten(1))
+        else:
+            expected = model(own)
+        torch.testing.assert_close(logits, expected, rtol=0, atol=1e-5)

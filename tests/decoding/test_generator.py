@@ -18,6 +18,7 @@ from regard.decoding.strategies.sample import Sample
 from regard.decoding.strategy import Strategy
 from regard.models.gpt import Gpt
 from regard.models.rnn_lm import RnnLm
+from regard.models.transformer_xl import TransformerXL
 from tests.data.examples import subwords
 from tests.decoding.fakes import Fake, FakeLanguage
 
@@ -110,3 +111,19 @@ def test_learned_positions_bound_what_is_generated_and_scored_at_once() -> None:
     assert len(one.tokens) == 15 - 2
     with pytest.raises(UsageError, match="a prefix has 16 tokens, but the model has learned 16 positions"):
         model.generate(["go " * 16], Greedy(max_length=2))
+
+
+def test_segments_that_recall_score_a_text_as_one_long_pass() -> None:
+    """A memory of 6 positions, each of two layers: however long the segments, no token loses what it could see."""
+    torch.manual_seed(1)
+    model = TransformerXL(layers=2, width=16, heads=2, memory="rolling(6)", dropout=0.0).build(
+        {"text": len(subwords())}
+    )
+    lines = ["Two young men", "A dog runs over the green grass", "", "Ein Hund"]
+    stream = [EOS, *(token for ids in subwords().encode_batch(lines) for token in (*ids, EOS))]
+    with torch.no_grad():
+        logits = model.double().eval()(None, None, torch.tensor([stream[:-1]]))
+    whole = logits.log_softmax(-1)[0].gather(-1, torch.tensor(stream[1:])[:, None])[:, 0]
+    for window in (1, 7, 512):
+        found = Generator(model, subwords()).score(lines, window)
+        torch.testing.assert_close(torch.tensor(found, dtype=torch.float64), whole, rtol=0, atol=1e-6)

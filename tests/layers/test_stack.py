@@ -77,6 +77,8 @@ def test_segments_that_recall_equal_one_long_pass_where_windows_allow(place: str
     whole, inputs = layers.recall(x)
     torch.testing.assert_close(whole, layers(x))
     assert [part.shape[1] for part in inputs] == [10, 10]
+    for only, part in zip(layers.inputs(x), inputs, strict=True):  # without the last layer
+        torch.testing.assert_close(only, part, rtol=0, atol=1e-12)
     for kept in (2, 5):
         outputs, before = [], ()
         for segment in x.split(3, dim=1):

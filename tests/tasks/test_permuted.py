@@ -24,8 +24,8 @@ TABLES: dict[str, Any] = {
     "permuting": {"spread": 3},
     "model": {"name": "xlnet", "layers": 1, "width": 32, "heads": 2, "norm_place": "before"},
     "training": {
-        "steps": 60,
-        "validate_every": 30,
+        "steps": 200,
+        "validate_every": 100,
         "checkpoint_every": 20,
         "metric": "accuracy",
         "optimizer": {"learning_rate": 0.01},
@@ -51,7 +51,7 @@ def test_it_learns_resumes_and_fills_places(home: Path) -> None:
     filler = regard.load(home / "xlnet")
     assert isinstance(filler, PermutedFiller)
     best = filler.fill(["the <mask> sees the dog"])[0][0]
-    assert best[0].text in {"cat", "dog"}
+    assert {word.text for word in best[:2]} == {"cat", "dog"}
     with pytest.raises(KilledError):
         train(home, "killed", Killing(45))
     assert train(home, "killed", Progress()) == undisturbed

@@ -76,8 +76,9 @@ class Kernel(Score):
     def lift_along(self, vectors: Tensor, directions: Tensor) -> Tensor:
         """The exponential φ with these directions, [width, draws]."""
         scale = float(vectors.shape[-1]) ** -0.25
-        halves = vectors.square().sum(-1, keepdim=True) * (scale**2 / 2) + math.log(self.draws) / 2
-        return (vectors @ (directions * scale).to(vectors)).sub_(halves).exp_()
+        # Added, not subtracted: the gradient of a difference is negated feature by feature.
+        lowered = vectors.square().sum(-1, keepdim=True) * (-(scale**2) / 2) - math.log(self.draws) / 2
+        return (vectors @ (directions * scale).to(vectors)).add_(lowered).exp_()
 
 
 class RedrawnKernel(nn.Module, Score):
