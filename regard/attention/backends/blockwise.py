@@ -1,8 +1,10 @@
 """The definition, a block of queries at a time: exact, with memory that grows linearly with the length.
 
 Whole rows are held, so every normalizer works as it is. Keys that no query of the block may see are dropped before the
-logits are computed, so a sparse mask saves time as well as memory. In training, a block's weights are recomputed in the
-backward pass (gradient checkpointing, Chen et al., 2016, https://arxiv.org/abs/1604.06174).
+logits are computed, so a sparse mask saves time as well as memory. The last block goes first: those of a causal mask
+then get smaller, and each finds room where the one before it was, instead of making the heap grow. In training, a
+block's weights are recomputed in the backward pass (gradient checkpointing, Chen et al., 2016,
+https://arxiv.org/abs/1604.06174).
 """
 
 from dataclasses import dataclass
@@ -42,12 +44,12 @@ class Blockwise(Backend):
         size = max(1, self.block_bytes // max(1, _bytes_per_row(call)))
         learning = torch.is_grad_enabled()
         outputs = []
-        for start in range(0, length, size):
+        for start in reversed(range(0, length, size)):
             rows = slice(start, min(start + size, length))
             outputs.append(checkpoint(_block, call, rows, use_reentrant=False) if learning else _block(call, rows))
         if not outputs:
             return define(call)._replace(weights=None)
-        return Attended(torch.cat(outputs, dim=2))
+        return Attended(torch.cat(outputs[::-1], dim=2))
 
 
 def _block(call: Call, rows: slice) -> Tensor:

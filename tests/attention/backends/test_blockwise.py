@@ -7,6 +7,7 @@ from torch import Tensor
 from regard.attention.backends.blockwise import Blockwise
 from regard.attention.call import Call
 from regard.attention.core import define
+from regard.attention.masks.causal import Causal
 from regard.attention.masks.window import Window
 from regard.attention.normalizers.softmax import Softmax
 from regard.attention.score import Score
@@ -34,7 +35,7 @@ def test_a_block_holds_no_more_than_was_allowed() -> None:
     score = Counted()
     with torch.no_grad():
         Blockwise(block_bytes=5 * 12 * 4)(call(score=score))
-    assert score.shapes == [(5, 12), (5, 12), (2, 12)]
+    assert score.shapes == [(2, 12), (5, 12), (5, 12)]
 
 
 def test_keys_that_no_query_of_the_block_sees_are_left_out() -> None:
@@ -43,6 +44,12 @@ def test_keys_that_no_query_of_the_block_sees_are_left_out() -> None:
         found = Blockwise(block_bytes=4 * 12 * 4)(call(score=score, keep=Window(2)))
     assert score.shapes == [(4, 5), (4, 6), (4, 5)]
     assert found.weights is None
+
+
+def test_causal_blocks_get_smaller_so_that_each_fits_where_the_one_before_it_was() -> None:
+    score = Counted()
+    Blockwise(block_bytes=4 * 12 * 4)(call(score=score, mask=Causal()))
+    assert score.shapes == [(4, 12), (4, 8), (4, 4)]
 
 
 def test_a_row_that_takes_too_much_goes_alone() -> None:
