@@ -24,9 +24,6 @@ install_import_hook("regard", CHECKER)  # before anything imports regard
 torch.set_num_threads(1)
 os.environ["OMP_NUM_THREADS"] = "1"
 
-# MKL keeps a pool of memory for each thread, which does not survive a fork: a forked rank may look in it for ever.
-os.environ["MKL_DISABLE_FAST_MM"] = "1"
-
 # A shell that starts the tests in the background makes them deaf to Ctrl-C; tests that send it want to be heard.
 for number, handler in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL)):
     if signal.getsignal(number) == signal.SIG_IGN:

@@ -1,15 +1,19 @@
 """Runs functions in several ranks: cheap forks of this process, in which everything is imported and warm.
 
 The parent holds the key-value store as torchrun does, on a port that the system chooses. It opens the store only once
-all ranks are forked: a fork beside the store's thread may inherit a lock that this thread holds, and never get it.
+all ranks are forked: a fork beside a thread may inherit a lock that this thread holds, and never get it. For the same
+reason it waits for threads of earlier work to end, which then give back MKL's memory.
 """
 
+import gc
 import os
 import signal
 import sys
+import time
 import traceback
 from collections.abc import Callable
 from datetime import timedelta
+from pathlib import Path
 
 import torch
 from torch.distributed import TCPStore  # type: ignore[attr-defined]
@@ -28,6 +32,7 @@ class Started:
             "REGARD_WAIT": "60",
             **environment,
         }
+        _let_threads_end()
         port, tell_port = os.pipe()
         self.children = [
             self._fork(work, port, told | {"RANK": str(rank), "LOCAL_RANK": str(rank)}) for rank in range(ranks)
@@ -69,6 +74,14 @@ class Started:
                 for other in left.values():
                     os.kill(other, signal.SIGTERM)
         return codes
+
+
+def _let_threads_end(seconds: float = 1.0) -> None:
+    """Wait until this thread is alone, but no longer than so many seconds: some threads stay."""
+    gc.collect()
+    end, threads = time.monotonic() + seconds, Path("/proc/self/task")
+    while threads.is_dir() and len(list(threads.iterdir())) > 1 and time.monotonic() < end:
+        time.sleep(0.01)
 
 
 def together(work: Callable[[], object], ranks: int, **environment: str) -> list[int]:
