@@ -28,7 +28,7 @@ TABLES: dict[str, Any] = {
         "validate_every": 100,
         "checkpoint_every": 20,
         "metric": "accuracy",
-        "optimizer": {"learning_rate": 0.01},
+        "optimizer": {"learning_rate": 0.004},
         "schedule": "constant",
     },
 }
