@@ -135,6 +135,8 @@ def compilable(model: TransformerModel | GptModel, lanes: int) -> bool:
         return False
     stacks = [(model.decoder, model.target)]
     if isinstance(model, TransformerModel):
+        if turned_width(model.encoder):  # the compiled encoder turns nothing
+            return False
         stacks.append((model.encoder, model.source))
     return all(_is_plain(stack, embedding, lanes) for stack, embedding in stacks)
 

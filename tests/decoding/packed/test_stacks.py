@@ -23,7 +23,7 @@ def test_usual_models_are(changes: dict[str, Any]) -> None:
     assert compilable(transformer(**changes), lanes=8)
 
 
-@pytest.mark.parametrize("changes", [{"activation": "elu"}, {"heads": 8}])
+@pytest.mark.parametrize("changes", [{"activation": "elu"}, {"heads": 8}, {"positions": "rotary"}])
 def test_others_are_not(changes: dict[str, Any]) -> None:
     assert not compilable(transformer(**changes), lanes=8)
 
