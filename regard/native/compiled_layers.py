@@ -119,7 +119,10 @@ class SourcePairs:
 
 
 class Steps:
-    """The keys and values of all steps of a decoder so far, as addresses."""
+    """The keys and values of all steps of a decoder so far, as addresses.
+
+    >>> after = steps.grown(3, [pairs])     the first three steps, and another
+    """
 
     def __init__(self, pairs: Sequence[Float[Tensor, "layers _ pair"]] = ()) -> None:
         self._pairs = list(pairs)
@@ -149,6 +152,13 @@ class Steps:
                 self._pairs[at] = pairs.index_select(1, used)
                 ancestry[:, at] = place
         self._make()
+
+    def grown(self, count: int, pairs: Sequence[Float[Tensor, "layers rows pair"]]) -> "Steps":
+        """The first `count` steps and those of `pairs`: this object, unless it has gone on another way already."""
+        whole = self if count == len(self._pairs) else Steps(self._pairs[:count])
+        for one in pairs:
+            whole.add(one)
+        return whole
 
     def add(self, pairs: Float[Tensor, "layers rows pair"]) -> None:
         """Another step."""

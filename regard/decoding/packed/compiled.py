@@ -1,6 +1,6 @@
 """A Transformer decoder whose steps are compiled: all layers in one call, with the results of the packed decoder."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Self
 
@@ -29,7 +29,8 @@ _ROWS = 512
 class CompiledState(State):
     """The keys and values of all steps, and which of them are each hypothesis' past."""
 
-    steps: tuple[Float[Tensor, "layers _ pair"], ...] = ()
+    steps: Steps = field(default_factory=Steps)
+    """as many as `ancestry` has are of this state; a state that came after it may have added others"""
     ancestry: Int32[Tensor, "rows steps"]
     """the row of each earlier step that a hypothesis continues"""
     source: SourcePairs | None = None
@@ -78,9 +79,7 @@ class Compiled(Packed):
             return super().advance(token, before)
         decoder, rows = self.stacks.decoder, len(token)
         token = token.clamp(0, self.model.output.out_features - 1).contiguous()
-        steps = Steps(before.steps)
-        new = decoder.pairs(rows)
-        steps.add(new)
+        steps = before.steps.grown(before.ancestry.shape[1], [decoder.pairs(rows)])
         keys = max(steps.last + 1, 0 if before.source is None else before.source.longest)
         made = torch.empty(rows, decoder.width)
         places = self.places(steps.last + 1)
@@ -88,7 +87,7 @@ class Compiled(Packed):
         ancestry = before.ancestry.contiguous()
         decoder.decode(token, before.sentences, place, steps, ancestry, before.source, decoder.space(rows, keys), made)
         own = torch.arange(rows, dtype=torch.int32)[:, None]
-        return made, replace(before, steps=(*before.steps, new), ancestry=torch.cat([ancestry, own], 1))
+        return made, replace(before, steps=steps, ancestry=torch.cat([ancestry, own], 1))
 
     def places(self, count: int) -> Float[Tensor, "count numbers"] | None:
         """For the first positions, what is added to embeddings or, with rotary positions, turns queries and keys."""
@@ -119,16 +118,14 @@ class Compiled(Packed):
     ) -> tuple[Float[Tensor, "sentences given width"], CompiledState]:
         """Read a few tokens of each sentence at once (prefill)."""
         decoder, (sentences, given) = self.stacks.decoder, tokens.shape
-        steps, first = Steps(before.steps), len(before.steps)
-        new = [decoder.pairs(sentences) for _ in range(given)]
-        for one in new:
-            steps.add(one)
+        first = before.ancestry.shape[1]
+        steps = before.steps.grown(first, [decoder.pairs(sentences) for _ in range(given)])
         places = self.places(first + given)
         ids = tokens.clamp(0, self.model.output.out_features - 1).T.contiguous()
         ancestry = before.ancestry.contiguous()
         made = decoder.prefill(ids, None if places is None else places[first:], steps, ancestry)
         own = torch.arange(sentences, dtype=torch.int32)[:, None].expand(-1, given)
-        after = replace(before, steps=(*before.steps, *new), ancestry=torch.cat([ancestry, own], 1))
+        after = replace(before, steps=steps, ancestry=torch.cat([ancestry, own], 1))
         return made.transpose(0, 1), after
 
     def step(self, token: Int[Tensor, "rows"], state: State) -> tuple[Float[Tensor, "rows vocabulary"], Any]:

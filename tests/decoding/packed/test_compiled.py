@@ -94,6 +94,18 @@ def test_steps_are_those_of_torch_whatever_a_search_does_with_the_states(name: s
             sentences, quick, slow = sentences - 1, quick.keep(stay), slow.keep(stay)
 
 
+def test_a_state_can_go_on_in_two_ways() -> None:
+    stepper: Any = packed(language_model(), None)
+    _, begun = stepper.step(torch.tensor([4, 5]), stepper.start(None, None, 2))
+    once, further = stepper.step(torch.tensor([6, 7]), begun)
+    stepper.step(torch.tensor([8, 9]), begun)
+    again, other = stepper.step(torch.tensor([6, 7]), begun)
+    assert isinstance(begun, CompiledState) and begun.ancestry.shape == (2, 1)
+    assert torch.equal(once, again)
+    tokens = torch.tensor([10, 11])
+    assert torch.equal(stepper.step(tokens, further)[0], stepper.step(tokens, other)[0])
+
+
 def test_a_row_does_not_depend_on_its_company() -> None:
     fast: Any = packed(transformer())
     source, token = torch.randint(4, VOCABULARY, (4, 7)), torch.randint(4, VOCABULARY, (4,))
