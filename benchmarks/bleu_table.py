@@ -5,14 +5,12 @@
 Each system is its tiny preset in `recipes/multi30k-de-en.toml`, trained by `regard train` in a process of its own, for
 as many steps as take about 15 minutes of one core; `--scale 2` doubles them. One that was interrupted is resumed; one
 that is finished is only evaluated. The table has BLEU on test_2016_flickr (beam search, lower-cased tokenized text as
-it is), steps, parameters, floating-point operations of training, and CPU time of training, validations included. Each
+it is), steps, parameters, floating-point operations of training, and CPU time of the training steps. Each
 row is printed as soon as it is known.
 """
 
 import argparse
-import json
 import os
-import resource
 import subprocess
 import sys
 from pathlib import Path
@@ -24,7 +22,7 @@ from measure import machine, print_table, write_json
 
 from regard.loading import load
 from regard.metrics.quality import corpus_scores
-from regard.runs.log import Log
+from regard.run_record import read_record
 from regard.tasks.run import read_run
 
 RECIPE = ROOT / "recipes" / "multi30k-de-en.toml"
@@ -39,7 +37,7 @@ SYSTEMS: dict[str, tuple[str, ...]] = {
     "moe": ("model={name='gnmt', preset='moe_tiny'}",),
     "transformer-adam": (_ADAM,),
 }
-"""changes of the recipe; Muon turns the matrices of linear and recurrent layers, not those of convolutions"""
+"""changes of the recipe; Muon does not turn convolutions with weight normalization"""
 STEPS = {
     "transformer": 2600, "conv_s2s": 1350, "gnmt": 1500, "deep_att": 1300, "byte_net": 1500,
     "seq2seq": 1500, "moe": 1000, "transformer-adam": 2900,
@@ -83,44 +81,32 @@ def row(name: str, folder: Path, data: Path, steps: int) -> dict[str, str]:
     """Train one system to the end, and evaluate it."""
     changes = [f"name={folder.name}", f"training.steps={steps}", f"training.validate_every={-(-steps // 4)}"]
     changes += SYSTEMS[name]
-    spent = train(changes, folder, data)
-    design = read_run(RECIPE, changes).model
-    translator = load(folder)
+    train(changes, folder, data)
+    record, translator = read_record(folder), load(folder)
     sources, references = (lines(data / f"test_2016_flickr.lc.norm.tok.{side}.gz") for side in ("de", "en"))
     outputs = [one.text for one in translator.translate(sources, split="line")]
     bleu = corpus_scores(outputs, references, measures=("BLEU",), tokenize="none")[0].value
-    weights = sum(weight.numel() for weight in translator.models[0].parameters())
-    seen = max(entry["tokens"] for entry in Log(folder / "log.jsonl").entries("train"))
+    seen = max(entry["tokens"] for entry in record.train)
     sizes = {"source": len(translator.source), "target": len(translator.target)}
-    flops = design.training_flops(seen, seen, sizes, length=15.0)
+    flops = read_run(RECIPE, changes).model.training_flops(seen, seen, sizes, length=15.0)
     return {
         "system": TITLES[name],
         "BLEU": f"{bleu:.1f}",
         "steps": f"{steps:,}",
-        "parameters": f"{weights / 1e6:.1f} M",
+        "parameters": f"{(record.parameters or 0) / 1e6:.1f} M",
         "training FLOPs": f"{flops:.1e}",
-        "CPU minutes": f"{spent / 60:.1f}",
+        "CPU minutes": f"{(record.seconds or 0) / 60:.1f}",
     }
 
 
-def train(changes: list[str], folder: Path, data: Path) -> float:
-    """Run `regard train`, which resumes; returns the CPU seconds of all its sessions."""
-    kept = folder / "cpu.json"
-    spent: float = json.loads(kept.read_text()) if kept.exists() else 0.0
-    if (folder / "model.safetensors").exists():
-        return spent
+def train(changes: list[str], folder: Path, data: Path) -> None:
+    """Run `regard train`, which resumes; a finished run ends at once."""
     command: list[Any] = [sys.executable, "-m", "regard", "train", RECIPE, "--data", data, "--runs", folder.parent]
     for change in changes:
         command += ["--set", change]
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     done = subprocess.run(command, env={**os.environ, "OMP_NUM_THREADS": "1"}, check=False)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    spent += after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    if folder.exists():
-        kept.write_text(json.dumps(spent))
     if done.returncode:
         raise SystemExit(f"{folder.name}: training ended with code {done.returncode}; start again to resume it")
-    return spent
 
 
 def lines(path: Path) -> list[str]:
