@@ -91,7 +91,7 @@ def mnist1d(path: str, steps: int) -> dict[str, str]:
         "name": "mnist1d",
         "task": "contrast",
         "data": {"train": [str(Path(path).resolve())], "batch": 512},
-        "views": {"shift": 0.3, "edges": "wrapped", "tilt": 0.5},
+        "views": {"shift": 0.3, "edges": "wrapped", "trend": "removed", "tilt": 0.5},
         "model": {"name": "contrastive", "code": 512},
         "training": {
             "steps": steps, "validate_every": steps, "checkpoint_every": steps, "lanes": 1,

@@ -29,7 +29,7 @@ def main() -> None:
     parser.add_argument("what", choices=("conll2000",))
     parser.add_argument("folder", type=Path)
     parser.add_argument("--steps", type=int, default=700)
-    parser.add_argument("--weight", type=float, default=0.5, help="of the second task's loss")
+    parser.add_argument("--weight", type=float, default=0.3, help="of the second task's loss")
     parser.add_argument("--json", help="also write the table to this file")
     given = parser.parse_args()
     print(machine())
@@ -74,7 +74,7 @@ def _trained(name: str, own: dict[str, Any], steps: int, home: Path) -> Any:
         "model": {"name": "bert", "preset": "tiny", "segments": "none"},
         "training": {
             "steps": steps, "validate_every": max(1, steps // 4), "checkpoint_every": steps, "metric": metric,
-            "lanes": 1, "optimizer": {"name": "adam", "learning_rate": 0.002},
+            "lanes": 1, "optimizer": {"name": "muon", "learning_rate": 0.005},
             "schedule": {"name": "cosine", "warmup": steps // 10},
         },
     }  # fmt: skip

@@ -55,14 +55,20 @@ class Viewing:
     """multiplied by a factor between 1 - gain and 1 + gain"""
     noise: float = 0.1
     """the standard deviation of the noise that is added"""
+    smooth: float = 0.0
+    """noise is smoothed along each axis by a Gaussian of so many numbers; 0: every number has a draw of its own"""
     mask: float = 0.1
     """the share of a stretch, in each axis, that is set to zero"""
     tilt: float = 0.0
     """a straight line is added along each axis, from one end to the other at most this much up or down"""
+    trend: Literal["kept", "removed"] = "kept"
+    """removed: the straight line that fits an example best along each axis is taken from it before it is moved"""
 
     def __post_init__(self) -> None:
         check_one_of("views", ("zeros", "wrapped"), edges=self.edges)
+        check_one_of("views", ("kept", "removed"), trend=self.trend)
         check_at_least("views", 0, shift=self.shift, gain=self.gain, noise=self.noise, mask=self.mask, tilt=self.tilt)
+        check_at_least("views", 0, smooth=self.smooth)
         if not 0 <= self.stretch < 1 or not self.mask < 1:
             raise ConfigError(f"views: stretch ({self.stretch}) and mask ({self.mask}) must be below 1")
 
@@ -74,9 +80,15 @@ class Viewing:
             raise ConfigError(f"views: examples must be signals or pictures of one channel, but have {list(shape)}")
         moved, count = rows.reshape(-1, *shape), len(rows)
         for axis, length in enumerate(shape, start=1):
+            if self.trend == "removed":
+                moved = _leveled(moved, axis)
             moved = self._moved(moved, axis, length, draw)
         factor = 1 + self.gain * draw.uniform(-1, 1, (count, 1))
-        changed = moved.reshape(count, -1) * factor + self.noise * draw.normal(size=(count, moved[0].size))
+        noise = draw.normal(size=(count, moved[0].size)).reshape(-1, *shape)
+        if self.smooth:
+            for axis in range(1, 1 + len(shape)):
+                noise = _smoothed(noise, axis, self.smooth)
+        changed = moved.reshape(count, -1) * factor + self.noise * noise.reshape(count, -1)
         return changed.astype(np.float32)
 
     def _moved(self, rows: NDArray[Any], axis: int, length: int, draw: np.random.Generator) -> NDArray[Any]:
@@ -104,3 +116,21 @@ class Viewing:
             line = self.tilt * draw.uniform(-1, 1, (count, 1)) * np.linspace(-0.5, 0.5, length)
             made = made + line[spread]
         return np.moveaxis(np.asarray(made), 1, axis)
+
+
+def _leveled(rows: NDArray[Any], axis: int) -> NDArray[Any]:
+    """Rows without their slope along an axis, x - b t with b = Σ t x / Σ t² and t centered; their mean stays."""
+    turned = np.moveaxis(rows, axis, 1)
+    along = np.arange(turned.shape[1]) - (turned.shape[1] - 1) / 2
+    across = turned.reshape(*turned.shape[:2], -1).mean(2)
+    slopes = across @ along / max(float(along @ along), 1e-12)
+    line = (slopes[:, None] * along).reshape(*turned.shape[:2], *[1] * (turned.ndim - 2))
+    return np.moveaxis(turned - line, 1, axis)
+
+
+def _smoothed(noise: NDArray[Any], axis: int, width: float) -> NDArray[Any]:
+    """Standard normal numbers averaged over neighbors along an axis, still of variance 1."""
+    at = np.arange(noise.shape[axis])
+    weights = np.exp(-0.5 * ((at[:, None] - at) / width) ** 2)
+    weights /= np.linalg.norm(weights, axis=1, keepdims=True)
+    return np.moveaxis(np.moveaxis(noise, axis, -1) @ weights.T, -1, axis)

@@ -52,6 +52,28 @@ def test_a_tilt_is_a_straight_line() -> None:
     np.testing.assert_allclose(lines.mean(1), 0, atol=1e-6)
 
 
+def test_a_trend_is_removed_as_a_fitted_line_is() -> None:
+    rows = SIGNALS + np.linspace(-1, 2, 20, dtype=np.float32)
+    left = Viewing(**STILL, trend="removed")(rows, (20,), DRAW)
+    for row, found in zip(rows.astype(np.float64), left, strict=True):
+        slope, _ = np.polyfit(np.arange(20), row, 1)
+        np.testing.assert_allclose(found, row - slope * (np.arange(20) - 9.5), atol=1e-5)
+    plane = (np.arange(5)[:, None] * 0.3 - np.arange(6) * 0.2).astype(np.float32)
+    flat = Viewing(**STILL, trend="removed")(plane.reshape(1, 30), (5, 6), DRAW)
+    np.testing.assert_allclose(flat, plane.mean(), atol=1e-5)
+    with pytest.raises(ConfigError, match="trend"):
+        from_dict({"trend": "gone"}, Viewing)
+
+
+def test_smooth_noise_has_its_deviation_and_like_neighbors() -> None:
+    """White noise through a Gaussian of width w has the correlation exp(-d² / 4 w²) at a distance d."""
+    noise = Viewing(**(STILL | {"noise": 0.3}), smooth=2.0)(np.zeros((4000, 20), np.float32), (20,), DRAW)
+    np.testing.assert_allclose(noise.std(0), 0.3, atol=0.02)
+    near, far = (np.corrcoef(noise[:, 8], noise[:, 8 + away])[0, 1] for away in (1, 4))
+    assert near == pytest.approx(np.exp(-1 / 16), abs=0.03)
+    assert far == pytest.approx(np.exp(-1), abs=0.06)
+
+
 def test_views_follow_from_the_draw() -> None:
     one, other, third = (Viewing()(PICTURES, (5, 6), np.random.default_rng(seed)) for seed in (1, 1, 2))
     np.testing.assert_array_equal(one, other)
