@@ -28,7 +28,7 @@ from regard.layers.residual import Residual, deepnorm
 from regard.models.bert import Bert
 from regard.training.optimizers.muon import Muon
 
-LAYERS, WIDTH, HEADS, ROWS, REACH = 2, 64, 2, 32, 17
+LAYERS, WIDTH, HEADS, ROWS, REACH = 2, 64, 2, 16, 17
 CHECK = 50
 """steps between two looks at fresh examples"""
 RATIO = {"normalizer": "ratio"}
@@ -105,7 +105,7 @@ def main() -> None:
     parser.add_argument("--lengths", default="32,64,128,256")
     parser.add_argument("--pairs", type=int, default=4)
     parser.add_argument("--keys", type=int, default=8)
-    parser.add_argument("--steps", type=int, default=500)
+    parser.add_argument("--steps", type=int, default=400)
     parser.add_argument("--rate", type=float, default=6e-3)
     parser.add_argument("--ways", default=",".join(ways(1)))
     given = parser.parse_args()
