@@ -263,7 +263,8 @@ def draw(found: dict[str, tuple[float, float]], out: Path) -> None:
     for at, (name, values) in enumerate(found.items()):
         for side, value in enumerate(values):
             axes.bar(at + 0.4 * side - 0.2, value, 0.38, color=("#3b6fb6", "#c9d6e8")[side])
-            axes.text(at + 0.4 * side - 0.2, value + 1, f"{value:.0f}", ha="center", fontsize=8)
+            inside = {"ha": "center", "va": "top", "fontsize": 8, "color": ("white", "black")[side]}
+            axes.text(at + 0.4 * side - 0.2, value - 2, f"{value:.0f}", **inside)
             if name in PUBLISHED:
                 axes.plot([at + 0.4 * side - 0.39, at + 0.4 * side - 0.01], [PUBLISHED[name][side]] * 2, "k-", lw=1.5)
     axes.set_xticks(range(len(found)), [name.replace(" ", "\n", 1) for name in found], fontsize=8)

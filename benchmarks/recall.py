@@ -1,6 +1,6 @@
 """Which attention recalls at which length? Associative recall, each way trained for the same steps: a heat map.
 
-python benchmarks/recall.py [--json FILE] [--picture FILE] [--lengths 32,64,128,256] [--steps N] [--ways NAMES]
+python benchmarks/recall.py [--json FILE] [--picture FILE] [--lengths 16,32,64] [--steps N] [--ways NAMES]
 
 · k₃ v₁ · · k₁ v₄ · … k₃ ? → v₁: pairs of key and value among filler, then a key, whose value is asked for at its
 position. All ways have two layers over the same convolution, which joins each symbol with its neighbours, so that a
@@ -28,7 +28,7 @@ from regard.layers.residual import Residual, deepnorm
 from regard.models.bert import Bert
 from regard.training.optimizers.muon import Muon
 
-LAYERS, WIDTH, HEADS, ROWS, REACH = 2, 64, 2, 16, 17
+LAYERS, WIDTH, HEADS, ROWS, REACH = 2, 64, 2, 64, 9
 CHECK = 50
 """steps between two looks at fresh examples"""
 RATIO = {"normalizer": "ratio"}
@@ -102,10 +102,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--json", help="also write the table to this file")
     parser.add_argument("--picture", type=Path, help="draw the heat map to this file")
-    parser.add_argument("--lengths", default="32,64,128,256")
+    parser.add_argument("--lengths", default="16,32,64")
     parser.add_argument("--pairs", type=int, default=4)
     parser.add_argument("--keys", type=int, default=8)
-    parser.add_argument("--steps", type=int, default=400)
+    parser.add_argument("--steps", type=int, default=500)
     parser.add_argument("--rate", type=float, default=6e-3)
     parser.add_argument("--ways", default=",".join(ways(1)))
     given = parser.parse_args()
