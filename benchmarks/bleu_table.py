@@ -3,10 +3,10 @@
     python benchmarks/bleu_table.py [--systems gnmt conv_s2s] [--scale 1.0] [--json FILE]
 
 Each system is its tiny preset in `recipes/multi30k-de-en.toml`, trained by `regard train` in a process of its own, for
-as many steps as take about 15 minutes of one core; `--scale 2` doubles them. One that was interrupted is resumed; one
-that is finished is only evaluated. The table has BLEU on test_2016_flickr (beam search, lower-cased tokenized text as
-it is), steps, parameters, floating-point operations of training, and CPU time of the training steps. Each
-row is printed as soon as it is known.
+as many steps as take about 25 minutes of one busy core; `--scale 2` doubles them. One that was interrupted is resumed;
+one that is finished is only evaluated. The table has BLEU on test_2016_flickr (beam search, lower-cased tokenized text
+as it is), steps, parameters, floating-point operations of training, and CPU time of the training steps. Each row is
+printed as soon as it is known.
 """
 
 import argparse
@@ -42,7 +42,7 @@ STEPS = {
     "transformer": 2600, "conv_s2s": 1350, "gnmt": 1500, "deep_att": 1300, "byte_net": 1500,
     "seq2seq": 1500, "moe": 1000, "transformer-adam": 2900,
 }  # fmt: skip
-"""training steps of 2,048 tokens that take about 15 minutes of one core"""
+"""training steps of 2,048 tokens that take about 25 minutes of one busy core"""
 TITLES = {
     "seq2seq": "LSTM with attention (Luong et al., 2015)",
     "deep_att": "Deep-Att (Zhou et al., 2016)",
