@@ -208,6 +208,9 @@ def test_models_side_by_side_are_those_of_torch(name):
             expected = model[3](hidden.flatten(1))
         elif name == "GRU":
             expected = model[1](model[0](own.T[:, :, None])[0].transpose(0, 1).flatten(1))
+        elif name == "MLP":
+            hidden = model[0](own).relu()
+            expected = model[2](hidden + model[1](hidden).relu())
         else:
             expected = model(own)
         torch.testing.assert_close(logits, expected, rtol=0, atol=1e-5)
