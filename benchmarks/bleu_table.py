@@ -37,7 +37,7 @@ SYSTEMS: dict[str, tuple[str, ...]] = {
     "moe": ("model={name='gnmt', preset='moe_tiny'}",),
     "transformer-adam": (_ADAM,),
 }
-"""changes of the recipe; Muon does not turn convolutions with weight normalization"""
+"""changes of the recipe; Muon does not turn the convolutions of ConvS2S, which have weight normalization"""
 STEPS = {
     "transformer": 2600, "conv_s2s": 1350, "gnmt": 1500, "deep_att": 1300, "byte_net": 1500,
     "seq2seq": 1500, "moe": 1000, "transformer-adam": 2900,

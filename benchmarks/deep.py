@@ -2,8 +2,8 @@
 
 python benchmarks/deep.py TEXT [--json FILE] [--picture FILE] [--steps N] [--layers 12,50,100,200]
 
-Letters of a text, no warm-up, one learning rate for all layers, which falls to 0: what post-norm needs a warm-up for,
-DeepNorm does without. Embeddings and output have a higher rate, so that few steps suffice. A stack that failed is no
+Letters of a text, no warm-up, one learning rate for all layers, which falls to 0: post-norm bears the less of it, the
+deeper it is. Embeddings and output have a higher rate, so that few steps suffice. A stack that failed is no
 better than the frequencies of letters: all positions have become alike on the way up.
 Wang et al., DeepNet, 2022, https://arxiv.org/abs/2203.00555
 """

@@ -55,8 +55,6 @@ class Viewing:
     """multiplied by a factor between 1 - gain and 1 + gain"""
     noise: float = 0.1
     """the standard deviation of the noise that is added"""
-    smooth: float = 0.0
-    """noise is smoothed along each axis by a Gaussian of so many numbers; 0: every number has a draw of its own"""
     mask: float = 0.1
     """the share of a stretch, in each axis, that is set to zero"""
     tilt: float = 0.0
@@ -68,7 +66,6 @@ class Viewing:
         check_one_of("views", ("zeros", "wrapped"), edges=self.edges)
         check_one_of("views", ("kept", "removed"), trend=self.trend)
         check_at_least("views", 0, shift=self.shift, gain=self.gain, noise=self.noise, mask=self.mask, tilt=self.tilt)
-        check_at_least("views", 0, smooth=self.smooth)
         if not 0 <= self.stretch < 1 or not self.mask < 1:
             raise ConfigError(f"views: stretch ({self.stretch}) and mask ({self.mask}) must be below 1")
 
@@ -84,11 +81,7 @@ class Viewing:
                 moved = _leveled(moved, axis)
             moved = self._moved(moved, axis, length, draw)
         factor = 1 + self.gain * draw.uniform(-1, 1, (count, 1))
-        noise = draw.normal(size=(count, moved[0].size)).reshape(-1, *shape)
-        if self.smooth:
-            for axis in range(1, 1 + len(shape)):
-                noise = _smoothed(noise, axis, self.smooth)
-        changed = moved.reshape(count, -1) * factor + self.noise * noise.reshape(count, -1)
+        changed = moved.reshape(count, -1) * factor + self.noise * draw.normal(size=(count, moved[0].size))
         return changed.astype(np.float32)
 
     def _moved(self, rows: NDArray[Any], axis: int, length: int, draw: np.random.Generator) -> NDArray[Any]:
@@ -126,11 +119,3 @@ def _leveled(rows: NDArray[Any], axis: int) -> NDArray[Any]:
     slopes = across @ along / max(float(along @ along), 1e-12)
     line = (slopes[:, None] * along).reshape(*turned.shape[:2], *[1] * (turned.ndim - 2))
     return np.moveaxis(turned - line, 1, axis)
-
-
-def _smoothed(noise: NDArray[Any], axis: int, width: float) -> NDArray[Any]:
-    """Standard normal numbers averaged over neighbors along an axis, still of variance 1."""
-    at = np.arange(noise.shape[axis])
-    weights = np.exp(-0.5 * ((at[:, None] - at) / width) ** 2)
-    weights /= np.linalg.norm(weights, axis=1, keepdims=True)
-    return np.moveaxis(np.moveaxis(noise, axis, -1) @ weights.T, -1, axis)

@@ -65,15 +65,6 @@ def test_a_trend_is_removed_as_a_fitted_line_is() -> None:
         from_dict({"trend": "gone"}, Viewing)
 
 
-def test_smooth_noise_has_its_deviation_and_like_neighbors() -> None:
-    """White noise through a Gaussian of width w has the correlation exp(-d² / 4 w²) at a distance d."""
-    noise = Viewing(**(STILL | {"noise": 0.3}), smooth=2.0)(np.zeros((4000, 20), np.float32), (20,), DRAW)
-    np.testing.assert_allclose(noise.std(0), 0.3, atol=0.02)
-    near, far = (np.corrcoef(noise[:, 8], noise[:, 8 + away])[0, 1] for away in (1, 4))
-    assert near == pytest.approx(np.exp(-1 / 16), abs=0.03)
-    assert far == pytest.approx(np.exp(-1), abs=0.06)
-
-
 def test_views_follow_from_the_draw() -> None:
     one, other, third = (Viewing()(PICTURES, (5, 6), np.random.default_rng(seed)) for seed in (1, 1, 2))
     np.testing.assert_array_equal(one, other)
