@@ -15,7 +15,7 @@ from typing import Any, Generic, TypeVar, overload
 
 from regard.base.config import read_table
 from regard.base.errors import ConfigError, RegardError, UsageError
-from regard.base.joining import own_rank
+from regard.base.world import own_rank
 from regard.decoding.translator import Translator
 from regard.loading import load
 from regard.runs.folder import RunFolder

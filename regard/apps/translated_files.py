@@ -39,9 +39,11 @@ def refuse_overwriting(out: Path | None, read: Sequence[Path | None]) -> None:
 
 def is_document(path: Path | None) -> bool:
     """Whether a file is translated as a document, with its markup; other files are translated line by line."""
+    if path is None or path.suffix.lower() == ".txt":
+        return False
     from regard.markup.document_files import has_reader
 
-    return path is not None and path.suffix.lower() != ".txt" and has_reader(path.name)
+    return has_reader(path.name)
 
 
 def translate_document(
@@ -85,7 +87,7 @@ class FileSink:
 def check_for_ranks(given: Path | None, document: Path | None, page: bool) -> None:
     """Raise an error if several ranks are to translate what they cannot share: only the lines of a file can be."""
     from regard.base.errors import UsageError
-    from regard.base.joining import world_size
+    from regard.base.world import world_size
 
     if world_size() > 1 and (given is None or document is not None or page):
         raise UsageError(

@@ -1,7 +1,6 @@
 """Joining the ranks that torchrun has started: a roll call with a time limit, and one voice for errors.
 
-torchrun (or SLURM, or Ray Train) tells every process its number by the environment variables RANK, WORLD_SIZE,
-LOCAL_RANK, MASTER_ADDR and MASTER_PORT. Without WORLD_SIZE, or with 1, a process is alone and nothing is connected.
+`regard.base.world` says how processes are told their numbers. A process that is alone connects to nothing.
 `REGARD_WAIT` is how many seconds ranks wait for each other at the start, by default 600.
 """
 
@@ -23,6 +22,7 @@ from torch.distributed import PrefixStore, TCPStore  # type: ignore[attr-defined
 
 from regard.base.errors import RegardError, UsageError
 from regard.base.ranks import ALONE, LostRankError, Ranks, lost_ranks_named
+from regard.base.world import number_of, own_rank, world_size
 
 _WAIT = 600.0
 _GROUP_WAIT = timedelta(hours=2)
@@ -35,22 +35,12 @@ _calls = itertools.count()
 """a process may train several times; every rank counts alike"""
 
 
-def world_size() -> int:
-    """The number of ranks that the environment names; 1 without any."""
-    return _number("WORLD_SIZE", 1)
-
-
-def own_rank() -> int:
-    """The number of this process among the ranks; 0 for one that is alone."""
-    return _number("RANK", 0) if world_size() > 1 else 0
-
-
 @contextmanager
 def joined_ranks(device: str = "cpu") -> Iterator[Ranks]:
     """Connect to the other ranks, if there are any; the connection ends with the block."""
     if dist.is_initialized():  # such as by Ray Train
         store = _apart(dist.distributed_c10d._get_default_store(), f"call-{next(_calls)}")
-        yield Ranks(dist.get_rank(), dist.get_world_size(), _number("LOCAL_RANK", 0), store)
+        yield Ranks(dist.get_rank(), dist.get_world_size(), number_of("LOCAL_RANK", 0), store)
         return
     if world_size() == 1:
         yield ALONE
@@ -75,10 +65,10 @@ def own_device(device: str) -> str:
     """The device of this rank: `cuda` is the GPU with the rank's number on its machine; an error if it has none."""
     if device != "cuda" or world_size() == 1:
         return device
-    local = _number("LOCAL_RANK", 0)
+    local = number_of("LOCAL_RANK", 0)
     if local >= torch.cuda.device_count():
         raise UsageError(
-            f"--device cuda: rank {_number('RANK', 0)} is number {local} on its machine, which has "
+            f"--device cuda: rank {number_of('RANK', 0)} is number {local} on its machine, which has "
             f"{torch.cuda.device_count()} GPUs; start as many ranks a machine as it has GPUs, or use --device cpu"
         )
     torch.cuda.set_device(local)
@@ -97,7 +87,7 @@ def may_speak(error: BaseException | None = None) -> bool:
         store = _stores[0] if _stores else _connect(timedelta(seconds=5), host=False)
         return int(_apart(store, "errors").add("voice", 1)) == 1
     except (RuntimeError, ValueError, RegardError):  # the store ended with the rank that held it
-        return _number("RANK", 0) <= 1
+        return number_of("RANK", 0) <= 1
 
 
 def report_to_torchrun(sentence: str) -> None:
@@ -111,7 +101,7 @@ def report_to_torchrun(sentence: str) -> None:
 
 def _join() -> Ranks:
     wait = _seconds()
-    rank, size = _number("RANK"), world_size()
+    rank, size = number_of("RANK"), world_size()
     began = time.monotonic()
     if not _stores:
         _stores.append(_connect(timedelta(seconds=wait), host=rank == 0))
@@ -122,12 +112,12 @@ def _join() -> Ranks:
         store.set("all here", b"yes")
     else:
         _await_all(store, rank, began + wait)
-    return Ranks(rank, size, _number("LOCAL_RANK", 0), store)
+    return Ranks(rank, size, number_of("LOCAL_RANK", 0), store)
 
 
 def _connect(wait: timedelta, host: bool) -> Any:
     """The key-value store of all ranks; torchrun holds it, or else rank 0."""
-    address, port = os.environ.get("MASTER_ADDR", ""), _number("MASTER_PORT")
+    address, port = os.environ.get("MASTER_ADDR", ""), number_of("MASTER_PORT")
     try:
         return _within(wait, lambda: TCPStore(address, port, None, host and not _held(), wait, wait_for_workers=False))
     except (RuntimeError, ValueError) as error:
@@ -200,13 +190,3 @@ def _seconds() -> float:
         return max(1.0, float(text))
     except ValueError as error:
         raise UsageError(f"REGARD_WAIT: must be a number of seconds, but is {text!r}") from error
-
-
-def _number(name: str, default: int | None = None) -> int:
-    text = os.environ.get(name) or (None if default is None else str(default))
-    try:
-        return int(text or "")
-    except ValueError as error:
-        raise UsageError(
-            f"{name}: this environment variable must be a number, but is {text or 'not set'}; torchrun sets it"
-        ) from error

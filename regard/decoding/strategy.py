@@ -17,7 +17,7 @@ from regard.base.catalog import Catalog
 from regard.base.errors import ConfigError, RegardError, UsageError, check_at_least, check_at_most
 from regard.data.subwords.tokenizer import BOS, EOS, PAD, UNK
 from regard.decoding.hypothesis import Hypothesis
-from regard.decoding.packed.compiled_search import CompiledSearch, can_search
+from regard.decoding.packed.compiled import compiled_search
 from regard.decoding.rules import Rules, forced_tokens
 from regard.decoding.scorer import EnsembleState, Scorer
 from regard.decoding.trace import Trace
@@ -47,11 +47,10 @@ class SearchTask:
     def compiled(self, size: int, n_best: int, length_penalty: float, enough: float) -> list[list[Hypothesis]] | None:
         """What the compiled beam search finds; None where it cannot do the task."""
         watched = self.trace is not None or self.stops is not None or self.listen is not None
-        if watched or not can_search(self.scorer.alone, self.states.parts[0], self.rules, size):
+        if watched:
             return None
-        start: Any = (self.scorer.alone, self.states.parts[0], self.rules, self.scorer.first)
-        how: dict[str, Any] = {"size": size, "n_best": n_best, "length_penalty": length_penalty, "enough": enough}
-        return CompiledSearch(*start, **how).run()
+        how = {"n_best": n_best, "length_penalty": length_penalty, "enough": enough}
+        return compiled_search(self.scorer.alone, self.states.parts[0], self.rules, size, **how)
 
     def prefilled(self) -> tuple[Int[Tensor, "sentences given"], Float[Tensor, "sentences given"], EnsembleState]:
         """The forced tokens that all sentences share in number, read at once (prefill), and their log-probabilities.

@@ -6,7 +6,9 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol, runtime_checkable
 
 from regard.data.links import Link, Links
+from regard.data.subwords.tokenizer import Subwords
 from regard.data.word_spans import word_spans
+from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.layout import Layout
 
 
@@ -73,6 +75,17 @@ class PlaceholderKeeper(Protocol):
         lay_out: Callable[[str, Sequence[tuple[int, int]]], Layout],
     ) -> list[Translation]:
         """Translations with all placeholders. `repair` translates what lost some, with alignments if possible."""
+
+
+def candidate_of(subwords: Subwords, found: Hypothesis) -> Candidate:
+    """What a search found, as a text."""
+    return Candidate(subwords.decode(found.tokens), found.score, found.tokens, found.token_scores, found.rank)
+
+
+def cut_note(found: Hypothesis) -> tuple[Note, ...]:
+    """A note about a translation that the length limit ended."""
+    tokens = f"{len(found)} token{'s' * (len(found) != 1)}"
+    return (Note(0, f"the translation did not end within {tokens} and was cut there"),) if found.cut else ()
 
 
 def on_line(translation: Translation, line: int) -> Translation:

@@ -27,7 +27,16 @@ from regard.decoding.search import search
 from regard.decoding.shortlist import Shortlist
 from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategy import Strategy, strategy_for
-from regard.decoding.translation import Candidate, Note, Pair, PlaceholderKeeper, Translation, joined, on_line
+from regard.decoding.translation import (
+    Note,
+    Pair,
+    PlaceholderKeeper,
+    Translation,
+    candidate_of,
+    cut_note,
+    joined,
+    on_line,
+)
 from regard.decoding.workers import one_core
 from regard.models.writer import Writer
 
@@ -99,7 +108,7 @@ class Translator:
         self._copies = any(map(copies, scorer.models))
         if self._copies and shortlist is not None:
             raise UsageError("translator: a model that copies words scores all of them; load it without a shortlist")
-        self._small = sum(weight.numel() for model in scorer.models for weight in model.parameters()) < _LARGE
+        self.is_small = sum(weight.numel() for model in scorer.models for weight in model.parameters()) < _LARGE
 
     def translate(
         self,
@@ -273,7 +282,7 @@ class Translator:
         prefixes = [part.prefix for part in batch]
         source, lengths = source.to(self._device), lengths.to(self._device)
         how: dict[str, Any] = {"shortlist": self.shortlist, "constraints": constraints}
-        with one_core() if self._small else nullcontext():
+        with one_core() if self.is_small else nullcontext():
             return search(self.models, source, lengths, strategy, prefixes, **how)
 
     def _constraint(self, part: _Part) -> Constraint:
@@ -292,13 +301,13 @@ class Translator:
     def _translated(self, parts: list[_Part], found: list[list[Hypothesis]], alignments: bool) -> list[Translation]:
         """The translations of parts from what the search found."""
         spelled = [self.opened(part.text).target for part in parts]
-        n_best = [[_candidate(own, one) for one in each] for own, each in zip(spelled, found, strict=True)]
+        n_best = [[candidate_of(own, one) for one in each] for own, each in zip(spelled, found, strict=True)]
         links: Sequence[Links | None] = [None] * len(parts)
         if alignments and self.aligner is not None and parts:
             rows = zip(parts, n_best, strict=True)
             links = self.aligner([Pair(part.text, part.ids, best.text, best.tokens) for part, (best, *_) in rows])
         return [
-            Translation(own[0].text, own[0].score, tuple(own), its, _unended(best) + self._left_out(part, best))
+            Translation(own[0].text, own[0].score, tuple(own), its, cut_note(best) + self._left_out(part, best))
             for part, own, its, (best, *_) in zip(parts, n_best, links, found, strict=True)
         ]
 
@@ -312,13 +321,3 @@ class Translator:
         why = f"{what} longer than the {self.max_source} tokens that the model reads"
         note = Note(0, f"{why}; it was translated in {len(cut.pieces)} parts")
         return replace(found, notes=(note, *found.notes))
-
-
-def _candidate(subwords: Subwords, found: Hypothesis) -> Candidate:
-    return Candidate(subwords.decode(found.tokens), found.score, found.tokens, found.token_scores, found.rank)
-
-
-def _unended(found: Hypothesis) -> tuple[Note, ...]:
-    """A note about a translation that the length limit ended."""
-    tokens = f"{len(found)} token{'s' * (len(found) != 1)}"
-    return (Note(0, f"the translation did not end within {tokens} and was cut there"),) if found.cut else ()

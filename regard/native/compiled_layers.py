@@ -1,6 +1,7 @@
-"""The compiled layers of a Transformer: an encoder, or a decoder with its output layer and beam search.
+"""The compiled layers of a Transformer: an encoder, or a decoder with its output layer.
 
-Callers have checked the sizes of all tensors that they hand over.
+Numbers are held by numpy, so that a model can be run without torch. Callers have checked the sizes of all arrays that
+they hand over, and that each has its numbers in a row.
 """
 
 import ctypes
@@ -8,12 +9,11 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-import torch
+import numpy as np
 from jaxtyping import Float, Int
-from torch import Tensor
 
 from regard.base.errors import UsageError
-from regard.native.kernels import Kernels
+from regard.native.library import Library, address
 from regard.native.structures import LinearWeights, Packer, StackWeights
 
 _BLOCK = 6 * 32
@@ -23,85 +23,84 @@ _BLOCK = 6 * 32
 class CompiledStack:
     """A stack of layers for the compiled functions; `packer` holds the weights that its structure points to."""
 
-    def __init__(self, native: Kernels, weights: StackWeights, packer: Packer) -> None:
-        self._library, self._weights, self._packer = native.library, weights, packer
+    def __init__(self, native: Library, weights: StackWeights, packer: Packer) -> None:
+        self._library, self.weights, self._packer = native.library, weights, packer
         self._self = ctypes.byref(weights)
         self.count, self.width = int(weights.count), int(weights.width)
         self.pair_step = int(native.library.pair_step(self._self))
 
-    def space(self, rows: int, keys: int) -> Tensor:
+    def space(self, rows: int, keys: int) -> np.ndarray:
         """Working space for so many rows, each of which reads at most `keys` pairs."""
-        return torch.empty(self._library.space_for(self._self, rows, keys))
+        return numbers(self._library.space_for(self._self, rows, keys))
 
-    def pairs(self, rows: int) -> Float[Tensor, "layers rows pair"]:
+    def pairs(self, rows: int) -> Float[np.ndarray, "layers rows pair"]:
         """Room for the keys and values of these rows in every layer."""
-        return torch.empty(self.count, rows, self.pair_step)
+        return numbers(self.count, rows, self.pair_step)
 
     def encode(
         self,
-        source: Int[Tensor, "sentences longest"],
-        length: Int[Tensor, "sentences"],
+        source: Int[np.ndarray, "sentences longest"],
+        length: Int[np.ndarray, "sentences"],
         vocabulary: int,
-        places: Float[Tensor, "longest width"] | None,
-    ) -> tuple[Float[Tensor, "rows width"], Int[Tensor, "sentences"]]:
+        places: Float[np.ndarray, "longest width"] | None,
+    ) -> tuple[Float[np.ndarray, "rows width"], Int[np.ndarray, "sentences"]]:
         """The encoded sentences one after the other, without padding, and the first row of each."""
         (sentences, longest), rows = source.shape, int(length.sum())
         if not 0 < int(length.min()) <= int(length.max()) <= longest:
             raise UsageError(f"kernels: lengths of a source must be from 1 to {longest}, but are {length.tolist()}")
-        made, pairs, space = torch.empty(rows, self.width), torch.empty(rows, self.pair_step), self.space(rows, longest)
-        first = torch.empty_like(length)
+        made, pairs, space = numbers(rows, self.width), numbers(rows, self.pair_step), self.space(rows, longest)
+        first = np.empty_like(length)
         fault = self._library.encode(
-            *(self._self, vocabulary, source.data_ptr(), sentences, longest, length.data_ptr(), first.data_ptr()),
-            *(rows, None if places is None else places.data_ptr(), pairs.data_ptr(), space.data_ptr()),
-            made.data_ptr(),
+            *(self._self, vocabulary, address(source), sentences, longest, address(length), address(first)),
+            *(rows, None if places is None else address(places), address(pairs), address(space), address(made)),
         )
         if fault:
             raise UsageError(f"kernels: a source has a token that is not among the {vocabulary} of the vocabulary")
         return made, first
 
-    def remember(self, encoded: Float[Tensor, "rows width"]) -> Float[Tensor, "layers rows pair"]:
+    def remember(self, encoded: Float[np.ndarray, "rows width"]) -> Float[np.ndarray, "layers rows pair"]:
         """The keys and values of an encoded source for every layer."""
         made = self.pairs(len(encoded))
-        self._library.remember(self._self, encoded.data_ptr(), len(encoded), made.data_ptr())
+        self._library.remember(self._self, address(encoded), len(encoded), address(made))
         return made
 
     def decode(
         self,
-        tokens: Int[Tensor, "rows"],
+        tokens: Int[np.ndarray, "rows"],
         sentences: int,
-        place: Tensor | None,
+        place: np.ndarray | None,
         steps: "Steps",
-        ancestry: Int[Tensor, "most_rows room"],
+        ancestry: Int[np.ndarray, "most_rows room"],
         source: "SourcePairs | None",
-        space: Tensor,
-        made: Float[Tensor, "most_rows width"],
+        space: np.ndarray,
+        made: Float[np.ndarray, "most_rows width"],
     ) -> None:
         """One step: the hidden states into `made`, keys and values into the last of `steps`."""
         read: tuple[Any, ...] = (None, 0, None, None) if source is None else source.given
         self._library.decode(
-            *(self._self, tokens.data_ptr(), sentences, tokens.shape[0] // sentences),
-            *(None if place is None else place.data_ptr(), steps.pointers, steps.counts, steps.last),
-            *(ancestry.data_ptr(), ancestry.stride(0), *read),
-            *(max(steps.last + 1, 0 if source is None else source.longest), space.data_ptr(), made.data_ptr()),
+            *(self._self, address(tokens), sentences, len(tokens) // sentences),
+            *(None if place is None else address(place), steps.pointers, steps.counts, steps.last),
+            *(address(ancestry), ancestry.shape[1], *read),
+            *(max(steps.last + 1, 0 if source is None else source.longest), address(space), address(made)),
         )
 
     def prefill(
         self,
-        tokens: Int[Tensor, "given sentences"],
-        places: Float[Tensor, "given numbers"] | None,
+        tokens: Int[np.ndarray, "given sentences"],
+        places: Float[np.ndarray, "given numbers"] | None,
         steps: "Steps",
-        ancestry: Int[Tensor, "sentences before"],
-    ) -> Float[Tensor, "given sentences width"]:
+        ancestry: Int[np.ndarray, "sentences before"],
+    ) -> Float[np.ndarray, "given sentences width"]:
         """Several steps without a source at once: the hidden states; keys and values go into the last of `steps`."""
         given, sentences = tokens.shape
         rows, first = given * sentences, steps.last + 1 - given
-        pairs, space = torch.empty(rows, self.pair_step), self.space(rows, first + given)
-        made = torch.empty(given, sentences, self.width)
+        pairs, space = numbers(rows, self.pair_step), self.space(rows, first + given)
+        made = numbers(given, sentences, self.width)
         self._library.prefill(
-            *(self._self, tokens.data_ptr(), sentences, given),
-            *((None, 0) if places is None else (places.data_ptr(), places.stride(0))),
-            *(steps.pointers, steps.counts, first, ancestry.data_ptr(), ancestry.stride(0)),
-            *(pairs.data_ptr(), space.data_ptr(), made.data_ptr()),
+            *(self._self, address(tokens), sentences, given),
+            *((None, 0) if places is None else (address(places), places.shape[1])),
+            *(steps.pointers, steps.counts, first, address(ancestry), ancestry.shape[1]),
+            *(address(pairs), address(space), address(made)),
         )
         return made
 
@@ -109,11 +108,13 @@ class CompiledStack:
 class SourcePairs:
     """The keys and values of a source, and where those of each sentence are."""
 
-    def __init__(self, pairs: Float[Tensor, "layers rows pair"], first: Tensor, length: Tensor, longest: int) -> None:
+    def __init__(
+        self, pairs: Float[np.ndarray, "layers rows pair"], first: np.ndarray, length: np.ndarray, longest: int
+    ) -> None:
         self.pairs, self.first, self.length, self.longest = pairs, first, length, longest
-        self.given = (pairs.data_ptr(), pairs.shape[1], first.data_ptr(), length.data_ptr())
+        self.given = (address(pairs), pairs.shape[1], address(first), address(length))
 
-    def pick(self, sentences: Int[Tensor, "kept"]) -> "SourcePairs":
+    def pick(self, sentences: Int[np.ndarray, "kept"]) -> "SourcePairs":
         """Those of some sentences; nothing is copied but numbers."""
         return SourcePairs(self.pairs, self.first[sentences], self.length[sentences], self.longest)
 
@@ -124,13 +125,13 @@ class Steps:
     >>> after = steps.grown(3, [pairs])     the first three steps, and another
     """
 
-    def __init__(self, pairs: Sequence[Float[Tensor, "layers _ pair"]] = ()) -> None:
+    def __init__(self, pairs: Sequence[Float[np.ndarray, "layers _ pair"]] = ()) -> None:
         self._pairs = list(pairs)
         self._make()
 
     def _make(self) -> None:
         room = 2 * len(self._pairs) + 16
-        held = [(one.data_ptr(), one.shape[1]) for one in self._pairs]
+        held = [(address(one), one.shape[1]) for one in self._pairs]
         self.pointers: Any = (ctypes.c_void_p * room)(*(address for address, _ in held))
         self.counts: Any = (ctypes.c_int64 * room)(*(count for _, count in held))
 
@@ -142,29 +143,29 @@ class Steps:
     @property
     def size(self) -> int:
         """How many floats they are."""
-        return sum(one.numel() for one in self._pairs)
+        return sum(one.size for one in self._pairs)
 
-    def prune(self, ancestry: Int[Tensor, "rows room"]) -> None:
+    def prune(self, ancestry: Int[np.ndarray, "rows room"]) -> None:
         """Keep only what some hypothesis sees; the numbers of the rows in `ancestry` are changed accordingly."""
         for at, pairs in enumerate(self._pairs):
-            used, place = ancestry[:, at].unique(return_inverse=True)
+            used, place = np.unique(ancestry[:, at], return_inverse=True)
             if 2 * len(used) <= pairs.shape[1]:
-                self._pairs[at] = pairs.index_select(1, used)
+                self._pairs[at] = np.ascontiguousarray(pairs[:, used])
                 ancestry[:, at] = place
         self._make()
 
-    def grown(self, count: int, pairs: Sequence[Float[Tensor, "layers rows pair"]]) -> "Steps":
+    def grown(self, count: int, pairs: Sequence[Float[np.ndarray, "layers rows pair"]]) -> "Steps":
         """The first `count` steps and those of `pairs`: this object, unless it has gone on another way already."""
         whole = self if count == len(self._pairs) else Steps(self._pairs[:count])
         for one in pairs:
             whole.add(one)
         return whole
 
-    def add(self, pairs: Float[Tensor, "layers rows pair"]) -> None:
+    def add(self, pairs: Float[np.ndarray, "layers rows pair"]) -> None:
         """Another step."""
         if len(self._pairs) == len(self.counts):
             self._make()
-        self.pointers[len(self._pairs)], self.counts[len(self._pairs)] = pairs.data_ptr(), pairs.shape[1]
+        self.pointers[len(self._pairs)], self.counts[len(self._pairs)] = address(pairs), pairs.shape[1]
         self._pairs.append(pairs)
 
 
@@ -173,41 +174,43 @@ class BestWords:
 
     def __init__(
         self,
-        native: Kernels,
+        native: Library,
         output: LinearWeights,
         wide: int,
         *,
         rows: int,
         count: int,
         end: int,
-        banned: Int[Tensor, "banned"],
+        banned: Int[np.ndarray, "banned"],
     ) -> None:
-        self._call, self._output, self._count, self._end = native.library.best_words, ctypes.byref(output), count, end
-        self._banned, self._block = banned.contiguous(), torch.empty(_BLOCK * wide)
-        self.norm, self.ending = torch.empty(rows), torch.empty(2 * rows)
-        self.logits, self.tokens = torch.empty(rows, count), torch.empty(rows, count, dtype=torch.int32)
-        self.given = tuple(one.data_ptr() for one in (self.norm, self.ending, self.logits, self.tokens))
+        self._call, self._output = native.library.best_words, ctypes.byref(output)
+        self._banned, self._block = np.ascontiguousarray(banned, np.int64), numbers(_BLOCK * wide)
+        self.norm, self.ending = numbers(rows), numbers(2 * rows)
+        self.logits, self.tokens = numbers(rows, count), np.empty((rows, count), np.int32)
+        self.given = tuple(address(one) for one in (self.norm, self.ending, self.logits, self.tokens))
+        self._fixed = (end, address(self._banned), len(self._banned), count, address(self._block), *self.given)
 
-    def __call__(self, x: Float[Tensor, "most_rows width"], rows: int) -> None:
+    def __call__(self, x: Float[np.ndarray, "most_rows width"], rows: int) -> None:
         """Fill `norm`, `ending` (the logit of the token `end`), `logits` and `tokens` for the first rows of x."""
-        self._call(
-            *(self._output, rows, x.data_ptr(), self._end, self._banned.data_ptr(), self._banned.shape[0], self._count),
-            *(self._block.data_ptr(), *self.given),
-        )
+        self._call(self._output, rows, address(x), *self._fixed)
+
+
+def numbers(*shape: int) -> np.ndarray:
+    """Room for so many float32."""
+    return np.empty(shape, np.float32)
 
 
 @cache
-def products_work(native: Kernels) -> bool:
-    """Whether the compiled products compute what torch computes, for tiles of every height: a compiler may be wrong."""
-    with torch.inference_mode():
-        x = torch.arange(13 * 24, dtype=torch.float32).mul_(0.37).sin_().view(13, 24)
-        weight = torch.arange(150 * 24, dtype=torch.float32).mul_(0.71).sin_().view(150, 24)
-        packer, nothing = Packer(native.lanes), torch.empty(0, dtype=torch.long)
-        output, logits = packer.linear(weight, weight[:, 0]), x @ weight.T + weight[:, 0]
-        for rows in range(1, len(x) + 1):
-            words = BestWords(native, output, packer.wide, rows=rows, count=4, end=3, banned=nothing)
-            words(x[:rows], rows)
-            pairs = [(words.norm, logits[:rows].logsumexp(1)), (words.logits, logits[:rows].topk(4).values)]
-            if not all(torch.allclose(found, wanted, atol=1e-4) for found, wanted in pairs):
-                return False
+def products_work(native: Library) -> bool:
+    """Whether the compiled products compute what numpy computes, for tiles of every height: a compiler may be wrong."""
+    x = np.sin(0.37 * np.arange(13 * 24)).reshape(13, 24).astype(np.float32)
+    weight = np.sin(0.71 * np.arange(150 * 24)).reshape(150, 24).astype(np.float32)
+    packer, nothing = Packer(native.lanes), np.empty(0, np.int64)
+    output, logits = packer.linear(weight, weight[:, 0]), x @ weight.T + weight[:, 0]
+    for rows in range(1, len(x) + 1):
+        words = BestWords(native, output, packer.wide, rows=rows, count=4, end=3, banned=nothing)
+        words(x[:rows], rows)
+        norm, best = np.log(np.exp(logits[:rows]).sum(1)), -np.sort(-logits[:rows], 1)[:, :4]
+        if not (np.allclose(words.norm, norm, atol=1e-4) and np.allclose(words.logits, best, atol=1e-4)):
+            return False
     return True

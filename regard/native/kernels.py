@@ -7,38 +7,28 @@ their own test. torch says which instructions the processor has, so `ATEN_CPU_CA
 import ctypes
 import os
 from functools import cache
-from typing import Any
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
 from regard.base.errors import RegardError
-from regard.native.compiling import INSTRUCTION_SETS, compiled
+from regard.native.library import Library
 
 NATIVE_SWITCH = "REGARD_NATIVE"
 _CAPABILITIES = {"AVX512": "avx512", "AVX2": "avx2"}
-_POINTER, _COUNT = ctypes.c_void_p, ctypes.c_int64
+_COUNT = ctypes.c_int64
 _FEW = 16
 """queries of a sentence; for more of them, torch's product of matrices is faster"""
 
 
-class Kernels:
-    """The functions of a compiled library; the caller checks with `fits` that tensors are what they take."""
+class Kernels(Library):
+    """The functions of a compiled library for tensors; the caller checks with `fits` that these are what they take."""
 
     def __init__(self, kind: str) -> None:
-        self.kind, self.lanes = kind, INSTRUCTION_SETS[kind][0]
-        try:
-            self.library = library = ctypes.CDLL(str(compiled(kind)))
-            self._log_sum_exp, self._best, self._attend = library.log_sum_exp, library.best_of_all, library.attend
-            _declare(library)
-        except (OSError, AttributeError) as error:
-            raise RegardError(f"kernels: the library cannot be loaded: {error}") from error
-        self._log_sum_exp.argtypes = [_POINTER, _COUNT, _COUNT, _POINTER]
-        self._best.argtypes = [_POINTER, _POINTER, *[_COUNT] * 4, *[_POINTER] * 4]
-        self._attend.argtypes = [*[_POINTER] * 8, *[_COUNT] * 6, ctypes.c_float, _POINTER, _POINTER]
-        for function in (self._log_sum_exp, self._best, self._attend):
-            function.restype = None
+        super().__init__(kind)
+        found = self.library
+        self._log_sum_exp, self._best, self._attend = found.log_sum_exp, found.best_of_all, found.attend
 
     def log_sum_exp(self, logits: Float[Tensor, "rows vocabulary"]) -> Float[Tensor, "rows"]:
         """log Σ exp of each row."""
@@ -135,40 +125,6 @@ def _shares_keys(made: Kernels, query: Tensor, key: Tensor, value: Tensor) -> bo
     keys, values = (side.repeat_interleave(2, 1) for side in (key, value))
     read = torch.nn.functional.scaled_dot_product_attention(heads, keys, values, bias, scale=0.1)
     return torch.allclose(made.attend(heads, key, value, bias, 0.1), read.transpose(1, 2).reshape(4, -1), atol=1e-4)
-
-
-def _declare(library: ctypes.CDLL) -> None:
-    """The types of the functions that `regard.native.compiled_layers` and the compiled beam search call."""
-    types: dict[str, tuple[list[Any], Any]] = {
-        "pair_step": ([_POINTER], _COUNT),
-        "space_for": ([_POINTER, _COUNT, _COUNT], _COUNT),
-        "fingerprint": ([_POINTER, _POINTER, _COUNT], ctypes.c_uint64),
-        "encode": (
-            [_POINTER, _COUNT, _POINTER, _COUNT, _COUNT, _POINTER, _POINTER, _COUNT, *[_POINTER] * 4],
-            _COUNT,
-        ),
-        "remember": ([_POINTER, _POINTER, _COUNT, _POINTER], None),
-        "decode": (
-            [
-                *(_POINTER, _POINTER, _COUNT, _COUNT, *[_POINTER] * 3, _COUNT, _POINTER, _COUNT),
-                *(_POINTER, _COUNT, _POINTER, _POINTER, _COUNT, _POINTER, _POINTER),
-            ],
-            None,
-        ),
-        "prefill": (
-            [_POINTER, _POINTER, _COUNT, _COUNT, _POINTER, _COUNT, _POINTER, _POINTER, _COUNT, _POINTER, _COUNT]
-            + [_POINTER] * 3,
-            None,
-        ),
-        "best_words": ([_POINTER, _COUNT, _POINTER, _COUNT, _POINTER, _COUNT, _COUNT, *[_POINTER] * 5], None),
-        "advance": (
-            [_POINTER, *[_COUNT] * 3, ctypes.c_float, *[_POINTER] * 6, _COUNT, *[_POINTER] * 7],
-            _COUNT,
-        ),
-    }
-    for name, (given, made) in types.items():
-        function = getattr(library, name)
-        function.argtypes, function.restype = given, made
 
 
 def _steps(steps: tuple[int, ...]) -> ctypes.Array[ctypes.c_int64]:

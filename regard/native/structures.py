@@ -3,10 +3,9 @@
 import ctypes
 
 import numpy as np
-import torch
 from jaxtyping import Float
-from torch import Tensor
-from torch.nn.functional import pad
+
+from regard.native.library import address
 
 _POINTER, _COUNT, _FLOAT = ctypes.c_void_p, ctypes.c_int64, ctypes.c_float
 
@@ -80,23 +79,24 @@ class Packer:
 
     def __init__(self, lanes: int) -> None:
         self.wide = 2 * lanes
-        self.kept: list[Tensor] = []
+        self.kept: list[np.ndarray] = []
 
-    def pointer(self, tensor: Tensor) -> int:
-        """The address of a tensor that is kept."""
-        self.kept.append(tensor)
-        return tensor.data_ptr()
+    def pointer(self, array: np.ndarray) -> int:
+        """The address of an array that is kept."""
+        self.kept.append(array)
+        return address(array)
 
-    def linear(self, weight: Float[Tensor, "outputs inputs"], bias: Tensor | None) -> LinearWeights:
+    def linear(self, weight: Float[np.ndarray, "outputs inputs"], bias: np.ndarray | None) -> LinearWeights:
         """W and b, as `products.h` describes; zeros fill up the last panel, and stand for a bias that is not there."""
         outputs, inputs = weight.shape
         more = -outputs % self.wide
-        bias = weight.new_zeros(outputs) if bias is None else bias
-        panels = pad(weight.detach(), (0, 0, 0, more)).view(-1, self.wide, inputs).transpose(1, 2)
-        packed = self.pointer(panels.clone(memory_format=torch.contiguous_format))
-        return LinearWeights(packed, self.pointer(pad(bias.detach(), (0, more)).clone()), inputs, outputs)
+        shift = np.zeros(outputs + more, np.float32)
+        if bias is not None:
+            shift[:outputs] = bias
+        panels = np.pad(weight, ((0, more), (0, 0))).reshape(-1, self.wide, inputs).transpose(0, 2, 1)
+        return LinearWeights(self.pointer(panels.copy()), self.pointer(shift), inputs, outputs)
 
-    def norm(self, width: int, gain: Tensor | None, shift: Tensor | None, epsilon: float) -> NormWeights:
+    def norm(self, width: int, gain: np.ndarray | None, shift: np.ndarray | None, epsilon: float) -> NormWeights:
         """The weights of a LayerNorm or, without a shift, of an RMSNorm."""
-        sides = (torch.ones(width) if gain is None else gain, torch.zeros(width) if shift is None else shift)
-        return NormWeights(*(self.pointer(side.detach().clone()) for side in sides), epsilon)
+        sides = (np.ones(width) if gain is None else gain, np.zeros(width) if shift is None else shift)
+        return NormWeights(*(self.pointer(side.astype(np.float32)) for side in sides), epsilon)

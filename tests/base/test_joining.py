@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from regard.base.errors import UsageError
-from regard.base.joining import joined_ranks, may_speak, own_device, own_rank, report_to_torchrun, world_size
+from regard.base.joining import joined_ranks, may_speak, own_device, report_to_torchrun
 from regard.base.ranks import ALONE
+from regard.base.world import own_rank, world_size
 
 
 def test_without_torchrun_a_process_is_alone(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -39,7 +39,7 @@ def train_command(
 ) -> None:
     """Train the model that a run file describes. The same command resumes an interrupted training."""
     use_threads(threads)
-    from regard.base.joining import own_rank
+    from regard.base.world import own_rank
     from regard.learning import run_training
     from regard.tasks.run import read_run
 

@@ -50,6 +50,7 @@ _SHOWN = 256
 """lines of a file between two steps of the progress bar"""
 
 app = typer.Typer(add_completion=False)
+_USUAL = {"precision": "float32", "shortlist": False, "engine": "auto", "threads": None}
 _LONGEST_LINE = 1_000_000
 
 
@@ -111,12 +112,11 @@ def translate(
     from regard.base.allocator import keep_memory
     from regard.base.errors import UsageError
     from regard.base.files import read_lines
-    from regard.base.joining import joined_ranks, own_device, own_rank, world_size
+    from regard.base.world import own_rank, world_size
     from regard.decoding.glossary import Glossary, checked_glossary
+    from regard.decoding.ready_translator import ReadyTranslator, open_ready
     from regard.decoding.stream import pipe_lines, pump, translate_stream
     from regard.decoding.translation import Translation
-    from regard.decoding.translator import Translator
-    from regard.loading import load
     from regard.markup.document import Keeping
     from regard.markup.placeholders import Kept
 
@@ -128,25 +128,22 @@ def translate(
     speed: dict[str, Any] = {"precision": precision, "shortlist": shortlist, "engine": engine, "threads": threads}
     keep_memory()
     check_for_ranks(given, document, markup is Markup.html)
-    translator = load(models, device=own_device(device), tell=_tell, **speed)
-    if not isinstance(translator, Translator):
-        raise UsageError(f"{models[0]}: a language model, which has nothing to translate from; use regard generate")
+    opened = partial(_opened, models, device, **speed)
+    asked = (strategy, beam, n_best, length_penalty, min_length, max_length, no_repeat_ngram, prefix, glossary)
+    usual = speed == _USUAL and device == "cpu" and all(one is None for one in asked) and not alignments
+    is_plain = usual and len(models) == 1 and markup is not Markup.html and document is None and world_size() == 1
+    translator: Any = (open_ready(models[0], opened) if is_plain else None) or opened()
     translator.keeper = keeper_of(translator, markup, keep)
     translator.split = checked_split(split) or translator.split
     if alignments and not as_json and (n_best or 1) > 1:
         raise UsageError("--alignments: the links are those of the best translation; with --n-best, add --json")
     if alignments and translator.aligner is None:
         raise UsageError(f"{models[0]}: --alignments: the model has no attention over its source")
-    search = chosen_strategy(
-        strategy,
-        beam,
-        translator.strategy,
-        n_best=n_best,
-        length_penalty=length_penalty,
-        min_length=min_length,
-        max_length=max_length,
-        no_repeat_ngram=no_repeat_ngram,
-    )
+    search = None
+    if not isinstance(translator, ReadyTranslator):
+        lengths = {"length_penalty": length_penalty, "min_length": min_length, "max_length": max_length}
+        others = {"n_best": n_best, "no_repeat_ngram": no_repeat_ngram}
+        search = chosen_strategy(strategy, beam, translator.strategy, **lengths, **others)
     terms = None if glossary is None else checked_glossary(Glossary.read(glossary), translator.target)
     numbers: deque[int] = deque()
     blanks: deque[int] = deque()
@@ -201,13 +198,32 @@ def translate(
     count = sum(bool(line.strip()) for line in whole) if given else 0
     shown = bar("translating", count) if given and not own_rank() else nullcontext(bool)
     if world_size() > 1:
+        from regard.base.joining import joined_ranks
+
         with joined_ranks(device) as ranks, nullcontext() if own_rank() else sink(out) as place, shown as advance:
             write_together(ranks, lines(), place, partial(translate_stream, translate_batch=work, blank=blank))
         return
     with sink(out) as target, shown as advance:
         if pump(lines(), target, work, most=min(batch, _SHOWN) if given else batch, blank=blank) == "interrupted":
             raise KeyboardInterrupt
+    if is_plain and split is None and not isinstance(translator, ReadyTranslator):
+        from regard.decoding.readying import make_ready
+
+        make_ready(models[0], translator)
     suggest_next(out, models[0])
+
+
+def _opened(models: list[Path], device: str, **speed: Any) -> Any:
+    """The translator of a model, or of an ensemble."""
+    from regard.base.errors import UsageError
+    from regard.base.joining import own_device
+    from regard.decoding.translator import Translator
+    from regard.loading import load
+
+    translator = load(models, device=own_device(device), tell=_tell, **speed)
+    if not isinstance(translator, Translator):
+        raise UsageError(f"{models[0]}: a language model, which has nothing to translate from; use regard generate")
+    return translator
 
 
 def _linked(one: Any, alignments: bool) -> Any:

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, Self
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int, Int32
 from torch import Tensor
@@ -11,14 +12,17 @@ from torch import Tensor
 from regard.attention.position import PositionVectors
 from regard.attention.positions.rotary import Rotary
 from regard.attention.positions.sinusoidal import Sinusoidal
+from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.packed.by_torch import Packed
+from regard.decoding.packed.compiled_search import MOST_CANDIDATES, CompiledSearch, CompiledWriter
 from regard.decoding.packed.stacks import CompiledModel, turned_width
+from regard.decoding.rules import Rules
 from regard.decoding.words import ListedOutput, Words
 from regard.layers.embedding import Embedding
 from regard.models.gpt import GptModel
 from regard.models.transformer import TransformerModel
 from regard.models.writer import State, fitting
-from regard.native.compiled_layers import CompiledStack, SourcePairs, Steps
+from regard.native.compiled_layers import CompiledStack, SourcePairs, Steps, numbers
 
 _WAVES = 64
 _ROWS = 512
@@ -42,7 +46,7 @@ class CompiledState(State):
     def pick_sentences(self, sentences: Int[Tensor, "kept"]) -> Self:
         return replace(
             self,
-            source=None if self.source is None else self.source.pick(sentences),
+            source=None if self.source is None else self.source.pick(sentences.numpy()),
             listed=None if self.listed is None else self.listed.pick(sentences),
         )
 
@@ -71,8 +75,9 @@ class Compiled(Packed):
         length, longest = lengths.long().contiguous(), source.shape[1]
         places = position_vectors(model.source, longest)
         vocabulary = model.source.table.num_embeddings
-        encoded, first = encoder.encode(source.long().contiguous(), length, vocabulary, places)
-        return SourcePairs(self.stacks.decoder.remember(encoded), first, length, longest)
+        ids, own = source.long().contiguous().numpy(), length.numpy()
+        encoded, first = encoder.encode(ids, own, vocabulary, None if places is None else places.numpy())
+        return SourcePairs(self.stacks.decoder.remember(encoded), first, own, longest)
 
     def advance(self, token: Tensor, before: Any) -> tuple[Float[Tensor, "rows width"], Any]:
         if not isinstance(before, CompiledState):
@@ -81,21 +86,33 @@ class Compiled(Packed):
         token = token.clamp(0, self.model.output.out_features - 1).contiguous()
         steps = before.steps.grown(before.ancestry.shape[1], [decoder.pairs(rows)])
         keys = max(steps.last + 1, 0 if before.source is None else before.source.longest)
-        made = torch.empty(rows, decoder.width)
+        made, space = numbers(rows, decoder.width), decoder.space(rows, keys)
         places = self.places(steps.last + 1)
         place = None if places is None else places[steps.last]
         ancestry = before.ancestry.contiguous()
-        decoder.decode(token, before.sentences, place, steps, ancestry, before.source, decoder.space(rows, keys), made)
+        decoder.decode(token.numpy(), before.sentences, place, steps, ancestry.numpy(), before.source, space, made)
         own = torch.arange(rows, dtype=torch.int32)[:, None]
-        return made, replace(before, steps=steps, ancestry=torch.cat([ancestry, own], 1))
+        return torch.from_numpy(made), replace(before, steps=steps, ancestry=torch.cat([ancestry, own], 1))
 
-    def places(self, count: int) -> Float[Tensor, "count numbers"] | None:
+    def places(self, count: int) -> Float[np.ndarray, "count numbers"] | None:
         """For the first positions, what is added to embeddings or, with rotary positions, turns queries and keys."""
         turned = turned_width(self.model.decoder)
         if turned:
             positions: Any = self.model.decoder.blocks[0].self_attention.reading.positions
-            return _turns(positions, count + -count % _WAVES, turned)[:count]
-        return position_vectors(self._embedding, count)
+            return _turns(positions, count + -count % _WAVES, turned)[:count].numpy()
+        made = position_vectors(self._embedding, count)
+        return None if made is None else made.numpy()
+
+    def writer(self) -> CompiledWriter:
+        """The model, for a compiled search."""
+        return CompiledWriter(
+            native=self.stacks.native,
+            decoder=self.stacks.decoder,
+            output=self.stacks.output(),
+            wide=self.stacks.wide,
+            first=self.model.first,
+            places=self.places,
+        )
 
     def read(
         self, tokens: Int[Tensor, "sentences given"], state: State
@@ -121,18 +138,28 @@ class Compiled(Packed):
         first = before.ancestry.shape[1]
         steps = before.steps.grown(first, [decoder.pairs(sentences) for _ in range(given)])
         places = self.places(first + given)
-        ids = tokens.clamp(0, self.model.output.out_features - 1).T.contiguous()
+        ids = tokens.clamp(0, self.model.output.out_features - 1).T.contiguous().numpy()
         ancestry = before.ancestry.contiguous()
-        made = decoder.prefill(ids, None if places is None else places[first:], steps, ancestry)
+        made = decoder.prefill(ids, None if places is None else places[first:], steps, ancestry.numpy())
         own = torch.arange(sentences, dtype=torch.int32)[:, None].expand(-1, given)
         after = replace(before, steps=steps, ancestry=torch.cat([ancestry, own], 1))
-        return made.transpose(0, 1), after
+        return torch.from_numpy(made).transpose(0, 1), after
 
     def step(self, token: Int[Tensor, "rows"], state: State) -> tuple[Float[Tensor, "rows vocabulary"], Any]:
         if not isinstance(state, CompiledState):
             return super().step(token, state)
         x, after = self.advance(token, fitting(state, CompiledState, token))
         return self._output(x) if after.listed is None else after.listed(x), after
+
+
+def compiled_search(stepper: Any, state: Any, rules: Rules, size: int, **how: Any) -> list[list[Hypothesis]] | None:
+    """What a `CompiledSearch` finds; None where it does not do what is asked for."""
+    if not isinstance(stepper, Compiled) or type(state) is not CompiledState or state.listed is not None:
+        return None
+    if 2 * size > min(MOST_CANDIDATES, stepper.model.output.out_features) or not rules.are_plain:
+        return None
+    limits = rules.most.long().numpy(), rules.suppress.numpy()
+    return CompiledSearch(stepper.writer(), state.source, *limits, size=size, **how).run()
 
 
 def position_vectors(embedding: Embedding, count: int) -> Float[Tensor, "count width"] | None:

@@ -7,6 +7,7 @@ feed-forward layers, key heads that are shared or not, and positions that are ad
 from threading import Lock
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -49,6 +50,11 @@ class CompiledModel:
         """The outputs of a panel."""
         return self._packer.wide
 
+    @property
+    def packed_arrays(self) -> list[np.ndarray]:
+        """All that the structures point to."""
+        return self._packer.kept
+
     def output(self) -> LinearWeights:
         """The output layer, which is packed when it is first asked for."""
         with self._lock:
@@ -64,7 +70,7 @@ class CompiledModel:
             self.native,
             StackWeights(
                 layers=layers,
-                table=self._packer.pointer(table.detach()),
+                table=self._packer.pointer(table.detach().numpy()),
                 count=len(blocks),
                 width=table.shape[1],
                 heads=blocks[0].self_attention.heads,
@@ -109,13 +115,14 @@ class CompiledModel:
         return made
 
     def _linear(self, linear: nn.Linear, start: int = 0, end: int | None = None) -> LinearWeights:
-        bias = None if linear.bias is None else linear.bias[start:end]
-        return self._packer.linear(linear.weight[start:end], bias)
+        bias = None if linear.bias is None else linear.bias[start:end].detach().numpy()
+        return self._packer.linear(linear.weight[start:end].detach().numpy(), bias)
 
     def _norm(self, norm: Any) -> NormWeights:
         shift = None if type(norm) is nn.RMSNorm else norm.bias
         epsilon = torch.finfo(torch.float32).eps if norm.eps is None else norm.eps
-        return self._packer.norm(norm.normalized_shape[0], norm.weight, shift, epsilon)
+        gain, shift = (None if side is None else side.detach().numpy() for side in (norm.weight, shift))
+        return self._packer.norm(norm.normalized_shape[0], gain, shift, epsilon)
 
 
 def turned_width(stack: Stack) -> int:

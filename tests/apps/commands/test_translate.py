@@ -2,11 +2,13 @@
 
 import json
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from regard.decoding.ready_file import ready_place
 from regard.runs.artifact import load_artifact, save_artifact
 from tests.apps import toy
 from tests.apps.running import Run, start
@@ -320,3 +322,27 @@ def test_placeholders_are_kept_unless_told_otherwise(home: Path, run: Run) -> No
 def test_a_line_of_megabytes_is_refused(home: Path, run: Run) -> None:
     refused = run("translate", "runs/en-de", stdin=f"{TEXTS[0]}\n{'the dog ' * 130_000}\n")
     assert (refused.code, "line 2: has 1,040,000 characters, but a line may have" in refused.err) == (2, True)
+
+
+def test_the_second_time_it_starts_without_torch(home: Path, run: Run) -> None:
+    changes = {
+        "model.name": "transformer",
+        "model.preset": "tiny",
+        "model.width": 32,
+        "model.heads": 2,
+        "subwords.kind": "word",
+    }
+    chosen = [word for name, value in changes.items() for word in ("--set", f"{name}={value}")]
+    given = f"{TEXTS[0]}\n\n{TEXTS[1]}. {TEXTS[2]}.\n"
+    toml = home / "small.toml"
+    toml.write_text('name = "small"\n[data]\ntrain = ["train.en", "train.de"]\n[training]\nsteps = 2\n')
+    assert run("train", toml, *chosen).code == 0
+    first = run("translate", "runs/small", stdin=given)
+    code = (
+        "import sys; from regard.apps.cli import main; code = main(['translate', 'runs/small']); "
+        "print('torch' in sys.modules, file=sys.stderr); sys.exit(code)"
+    )
+    again = subprocess.run([sys.executable, "-c", code], input=given, capture_output=True, text=True, check=True)
+    assert again.stdout == first.out
+    if ready_place("runs/small") is not None:  # where there are compiled kernels
+        assert again.stderr.splitlines()[-1] == "False"

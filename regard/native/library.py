@@ -1,0 +1,79 @@
+"""The compiled library for one instruction set: its functions, with their types. What calls them needs no torch."""
+
+import ctypes
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from regard.base.errors import RegardError
+from regard.native.compiling import INSTRUCTION_SETS, compiled
+
+_POINTER, _COUNT = ctypes.c_void_p, ctypes.c_int64
+_PROCESSOR = Path("/proc/cpuinfo")
+
+
+class Library:
+    """The functions of `kernels.c`, `decoder.c` and `search.c`; callers check the sizes of what they hand over."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind, self.lanes = kind, INSTRUCTION_SETS[kind][0]
+        try:
+            self.library = ctypes.CDLL(str(compiled(kind)))
+            _declare(self.library)
+        except (OSError, AttributeError) as error:
+            raise RegardError(f"kernels: the library cannot be loaded: {error}") from error
+
+
+def address(array: np.ndarray) -> int:
+    """Where the numbers of an array are."""
+    found: int = array.__array_interface__["data"][0]
+    return found
+
+
+def announced(kind: str) -> bool:
+    """Whether the processor announces the instructions of a library; where it cannot be asked, it does not."""
+    try:
+        flags = re.search(r"^flags\s*:(.*)$", _PROCESSOR.read_text(encoding="utf-8"), re.MULTILINE)
+    except OSError:
+        return False
+    wanted = {flag.removeprefix("-m") for flag in INSTRUCTION_SETS[kind][1]}
+    return flags is not None and wanted <= set(flags[1].split())
+
+
+def _declare(library: ctypes.CDLL) -> None:
+    """The types of all functions."""
+    types: dict[str, tuple[list[Any], Any]] = {
+        "log_sum_exp": ([_POINTER, _COUNT, _COUNT, _POINTER], None),
+        "best_of_all": ([_POINTER, _POINTER, *[_COUNT] * 4, *[_POINTER] * 4], None),
+        "attend": ([*[_POINTER] * 8, *[_COUNT] * 6, ctypes.c_float, _POINTER, _POINTER], None),
+        "pair_step": ([_POINTER], _COUNT),
+        "space_for": ([_POINTER, _COUNT, _COUNT], _COUNT),
+        "fingerprint": ([_POINTER, _POINTER, _COUNT], ctypes.c_uint64),
+        "encode": (
+            [_POINTER, _COUNT, _POINTER, _COUNT, _COUNT, _POINTER, _POINTER, _COUNT, *[_POINTER] * 4],
+            _COUNT,
+        ),
+        "remember": ([_POINTER, _POINTER, _COUNT, _POINTER], None),
+        "decode": (
+            [
+                *(_POINTER, _POINTER, _COUNT, _COUNT, *[_POINTER] * 3, _COUNT, _POINTER, _COUNT),
+                *(_POINTER, _COUNT, _POINTER, _POINTER, _COUNT, _POINTER, _POINTER),
+            ],
+            None,
+        ),
+        "prefill": (
+            [_POINTER, _POINTER, _COUNT, _COUNT, _POINTER, _COUNT, _POINTER, _POINTER, _COUNT, _POINTER, _COUNT]
+            + [_POINTER] * 3,
+            None,
+        ),
+        "best_words": ([_POINTER, _COUNT, _POINTER, _COUNT, _POINTER, _COUNT, _COUNT, *[_POINTER] * 5], None),
+        "advance": (
+            [_POINTER, *[_COUNT] * 3, ctypes.c_float, *[_POINTER] * 6, _COUNT, *[_POINTER] * 7],
+            _COUNT,
+        ),
+    }
+    for name, (given, made) in types.items():
+        function = getattr(library, name)
+        function.argtypes, function.restype = given, made
