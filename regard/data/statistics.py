@@ -17,6 +17,8 @@ from regard.data.subwords.tokenizer import UNSPACED
 from regard.data.subwords.whole_tags import tagged_share
 
 _SAMPLE = 20_000
+_TAGGED = 2_000
+"""lines in which tags are looked for"""
 _EAST = "\u3000"
 """the first of the letters of China and Japan; those of Thailand, Laos, Burma and Cambodia come before it"""
 _HELD_OUT = 10
@@ -94,7 +96,8 @@ def statistics_of(corpus: Corpus, most: int = _SAMPLE) -> TextStatistics:
     if len(found) == 1:
         return TextStatistics(counts.kept, found)
     ratios = (_stretch(rows, len), _stretch(rows, words_in))
-    return TextStatistics(counts.kept, found, _shared(counted), _copied(rows), tagged_share(rows), *ratios)
+    tagged = tagged_share(rows[:: 1 + len(rows) // _TAGGED])
+    return TextStatistics(counts.kept, found, _shared(counted), _copied(rows), tagged, *ratios)
 
 
 def drawn(rows: Iterator[tuple[str, ...]], most: int) -> list[tuple[str, ...]]:
