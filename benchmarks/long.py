@@ -2,9 +2,10 @@
 
 python benchmarks/long.py [--json FILE] [--picture FILE] [--longest N] [--longest-exact N] [--rounds N]
 
-Time is processor time of one thread, forward and backward, so that a busy machine changes it little. Peak memory is
-what a call adds to the process, beyond what calls before it had taken. Peers run in environments of their own, in turns
-with ours.
+Time is processor time of one thread, forward and backward, so that a busy machine changes it little, of calls after a
+first one. Freed memory is kept by the process, as in training: given back and taken anew, page by page, it would cost a
+third of the time at long lengths. Peak memory is what the first call adds to a process that had given all back. Peers
+run in environments of their own, in turns with ours.
 """
 
 import argparse
@@ -91,13 +92,11 @@ def measured(lengths: list[int], count: int, work: Path, exact: int) -> Found:
         for turn in range(count + 1):
             for way in able:
                 once = WAYS[way] == "exact" and length >= 8192  # so long that warming up does not matter
-                if turn and not (once and turn > 1):
-                    taken[way].append(contestant.ask("attend", way=way, length=length))
-                elif not once:
-                    contestant.ask("attend", way=way, length=length)
+                if not (once and turn):
+                    taken[way].append(contestant.ask("attend", way=way, length=length, fresh=turn == 0))
         for way, answers in taken.items():
-            middle = {key: quartiles([answer[key] for answer in answers])[0] for key in ("seconds", "mb")}
-            found[way][length] = middle
+            warm = [answer["seconds"] for answer in answers[1:]] or [answers[0]["seconds"]]
+            found[way][length] = {"seconds": quartiles(warm)[0], "mb": answers[0]["mb"]}
     contestant.stop()
     return found
 

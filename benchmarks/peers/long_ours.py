@@ -12,6 +12,7 @@ from regard import Attention, attend, masks, normalizers, scores
 from regard.attention.memories.compressed import Compressed
 from regard.attention.part import Sizes
 from regard.attention.reading import Reading
+from regard.base.allocator import keep_memory
 from regard.models.xlnet import XLNet
 
 SOFTMAX = {"score": scores.ScaledDot(), "normalizer": normalizers.Softmax()}
@@ -69,14 +70,17 @@ def main() -> None:
     """Answer until the process is ended."""
     ways: dict[tuple[str, int], Callable[[], Tensor]] = {}
 
-    def attended(way_: str, length: int) -> dict[str, float]:
-        return timed(ways.setdefault((way_, length), way(way_, length)))
+    def attended(way_: str, length: int, fresh: bool) -> dict[str, float]:
+        if (way_, length) not in ways:
+            ways[way_, length] = way(way_, length)
+        return timed(ways[way_, length], fresh)
 
     if len(sys.argv) > 1:
         made = layer(sys.argv[1], int(sys.argv[2]))
         serve(layer=lambda: timed(made))
     else:
-        serve(attend=lambda way, length: attended(way, length))
+        keep_memory()  # as training does
+        serve(attend=lambda way, length, fresh: attended(way, length, fresh))
 
 
 if __name__ == "__main__":
