@@ -1,14 +1,16 @@
 """How deep can it be? Loss curves of narrow language models of 12 to 200 layers, by how their residuals are joined.
 
-python benchmarks/deep.py TEXT [--json FILE] [--picture FILE] [--steps N] [--layers 12,50,100,200]
+python benchmarks/deep.py TEXT [--json FILE] [--picture FILE] [--steps N] [--layers 12,50,100,200] [--kept FOLDER]
 
-Letters of a text, no warm-up, one learning rate for all layers, which falls to 0: post-norm bears the less of it, the
-deeper it is. Embeddings and output have a higher rate, so that few steps suffice. A stack that failed is no
-better than the frequencies of letters: all positions have become alike on the way up.
+Letters of a text, no warm-up, one learning rate for all layers, which falls to 0. Embeddings and output have a higher
+rate, so that few steps suffice. All start with Xavier's matrices, as the Transformer and the models of DeepNet do, with
+DeepNorm's factor where it is used. With plain post-norm the positions at the top of a deep stack then are all alike,
+and a stack that failed is no better than the frequencies of letters.
 Wang et al., DeepNet, 2022, https://arxiv.org/abs/2203.00555
 """
 
 import argparse
+import json
 import math
 import re
 import time
@@ -19,6 +21,7 @@ import torch
 import torch.nn.functional as F
 from measure import machine, print_table, write_json
 
+from regard.layers.initialize import xavier
 from regard.models.gpt import Gpt
 
 WAYS: dict[str, dict[str, Any]] = {
@@ -38,6 +41,8 @@ def curve(text: torch.Tensor, layers: int, settings: dict[str, Any], steps: int,
     shape: dict[str, Any] = {"layers": layers, "width": WIDTH, "feedforward": 2 * WIDTH, "heads": 2}
     design = Gpt(**shape, activation="relu", positions=f"learned({LENGTH})", dropout=0.0, **settings)
     model = design.build({"text": int(text.max()) + 1}).train()
+    if design.residual_scale != "deepnorm":  # which has its own
+        xavier(model.decoder)
     inside = set(model.decoder.parameters())
     ends = [weight for weight in model.parameters() if weight not in inside]
     groups = [{"params": list(inside), "lr": rate}, {"params": ends, "lr": ENDS}]
@@ -59,6 +64,18 @@ def curve(text: torch.Tensor, layers: int, settings: dict[str, Any], steps: int,
     return losses
 
 
+def kept(folder: Path | None, text: torch.Tensor, way: str, layers: int, steps: int, rate: float) -> list[float]:
+    """A curve that was kept, or a new one, which is kept."""
+    file = None if folder is None else folder / f"{way}, {layers} layers, {steps} steps, {rate}.json"
+    if file is not None and file.exists():
+        return list(json.loads(file.read_text(encoding="utf-8")))
+    losses = curve(text, layers, WAYS[way], steps, rate)
+    if file is not None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(losses), encoding="utf-8")
+    return losses
+
+
 def letters_of(content: str) -> torch.Tensor:
     """Numbers of lower-cased letters; all between words is one space."""
     simple = re.sub(r"[\W\d_]+", " ", content.lower())
@@ -76,6 +93,7 @@ def main() -> None:
     parser.add_argument("--rate", type=float, default=4e-4)
     parser.add_argument("--layers", default="12,50,100,200")
     parser.add_argument("--ways", default=",".join(WAYS))
+    parser.add_argument("--kept", type=Path, help="keep the curves in this folder, and train none again")
     given = parser.parse_args()
     print(machine())
     text = letters_of(given.text.read_text(encoding="utf-8")[:200_000])
@@ -87,7 +105,7 @@ def main() -> None:
     for way in given.ways.split(","):
         for layers in depths:
             began = time.process_time()
-            losses = curve(text, layers, WAYS[way], given.steps, given.rate)
+            losses = kept(given.kept, text, way, layers, given.steps, given.rate)
             found.setdefault(way, {})[layers] = losses
             print(f"{way}, {layers} layers: {ending(losses):.3f} in {time.process_time() - began:.0f} s", flush=True)
     rows = [
