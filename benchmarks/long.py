@@ -3,8 +3,8 @@
 python benchmarks/long.py [--json FILE] [--picture FILE] [--longest N] [--longest-exact N] [--rounds N]
 
 Time is processor time of one thread, forward and backward, so that a busy machine changes it little, of calls after a
-first one. Freed memory is kept by the process, as in training: given back and taken anew, page by page, it would cost a
-third of the time at long lengths. Peak memory is what the first call adds to a process that had given all back. Peers
+first one. Freed memory is kept by the processes, as in training: given back and taken anew, page by page, it would cost
+a third of the time at long lengths. Peak memory is what the first call adds to a process that had given all back. Peers
 run in environments of their own, in turns with ours.
 """
 
@@ -42,6 +42,8 @@ PEERS = {
 }
 """each comparison: the other implementation, and the environment that has it"""
 PEER_LENGTH = {"xlnet": 512}
+WARM = 3
+"""calls of a layer before it is timed: the first ones still gather memory"""
 
 
 def main() -> None:
@@ -147,7 +149,7 @@ def beside(count: int, work: Path) -> list[dict[str, str]]:
             "ours": Contestant(f"ours {name}", python_of("ours", work), "long_ours.py", name, str(length), work=work),
             theirs: Contestant(theirs, python_of(environment, work), "long_peers.py", name, str(length), work=work),
         }
-        answers: dict[str, list[dict[str, Any]]] = rounds(both, [{"do": "layer"}] * (count + 1), warm_up=1)
+        answers: dict[str, list[dict[str, Any]]] = rounds(both, [{"do": "layer"}] * (count + WARM), warm_up=WARM)
         times = {who: [answer["seconds"] for answer in own] for who, own in answers.items()}
         ratios = [other / ours for ours, other in zip(times["ours"], times[theirs], strict=True)]
         for contestant in both.values():

@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import torch
 from driver import serve
-from long_common import BLOCK, FEATURES, HEADS, RANDOM, SLOTS, WIDTH, layer_inputs, timed
+from long_common import BLOCK, FEATURES, HEADS, RANDOM, SLOTS, WIDTH, keep_memory, layer_inputs, timed
 from torch import Tensor
 
 
@@ -68,6 +68,7 @@ def xlnet(length: int) -> Callable[[], Tensor]:
 
 def main() -> None:
     """Answer until the process is ended."""
+    keep_memory()
     made = layer(sys.argv[1], int(sys.argv[2]))
     serve(layer=lambda: timed(made))
 
