@@ -3,9 +3,9 @@
 python benchmarks/long.py [--json FILE] [--picture FILE] [--longest N] [--longest-exact N] [--rounds N]
 
 Time is processor time of one thread, forward and backward, so that a busy machine changes it little, of calls after a
-first one. Freed memory is kept by the processes, as in training: given back and taken anew, page by page, it would cost
-a third of the time at long lengths. Peak memory is what the first call adds to a process that had given all back. Peers
-run in environments of their own, in turns with ours.
+first one. Freed memory is kept by the process, as in training: given back and taken anew, page by page, it would cost a
+third of the time at long lengths. Peak memory is what the first call adds to a process that had given all back. Peers
+run in environments of their own, in turns with ours, as they come and with memory kept too.
 """
 
 import argparse
@@ -145,14 +145,19 @@ def beside(count: int, work: Path) -> list[dict[str, str]]:
     rows = []
     for name, (theirs, environment) in PEERS.items():
         length = PEER_LENGTH.get(name, 4096)
-        both = {
+        peer = (python_of(environment, work), "long_peers.py", name, str(length))
+        all_three = {
             "ours": Contestant(f"ours {name}", python_of("ours", work), "long_ours.py", name, str(length), work=work),
-            theirs: Contestant(theirs, python_of(environment, work), "long_peers.py", name, str(length), work=work),
+            "theirs": Contestant(theirs, *peer, work=work),
+            "kept": Contestant(f"{theirs} kept", *peer, "kept", work=work),
         }
-        answers: dict[str, list[dict[str, Any]]] = rounds(both, [{"do": "layer"}] * (count + WARM), warm_up=WARM)
+        answers: dict[str, list[dict[str, Any]]] = rounds(all_three, [{"do": "layer"}] * (count + WARM), warm_up=WARM)
         times = {who: [answer["seconds"] for answer in own] for who, own in answers.items()}
-        ratios = [other / ours for ours, other in zip(times["ours"], times[theirs], strict=True)]
-        for contestant in both.values():
+        ratios = {
+            who: [other / ours for ours, other in zip(times["ours"], times[who], strict=True)]
+            for who in ("theirs", "kept")
+        }
+        for contestant in all_three.values():
             contestant.stop()
         rows.append(
             {
@@ -160,8 +165,9 @@ def beside(count: int, work: Path) -> list[dict[str, str]]:
                 "length": f"{length:,}",
                 "beside": theirs,
                 "ours": f"{1000 * quartiles(times['ours'])[0]:.0f} ms",
-                "theirs": f"{1000 * quartiles(times[theirs])[0]:.0f} ms",
-                "theirs / ours": spread(quartiles(ratios), 2),
+                "theirs": f"{1000 * quartiles(times['theirs'])[0]:.0f} ms",
+                "theirs / ours": spread(quartiles(ratios["theirs"]), 2),
+                "theirs with memory kept / ours": spread(quartiles(ratios["kept"]), 2),
             }
         )
     return rows

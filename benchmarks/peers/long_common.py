@@ -26,7 +26,7 @@ def timed(run: Callable[[], Tensor], fresh: bool = False) -> dict[str, float]:
 
 
 def keep_memory() -> None:
-    """Let the process keep freed memory, as Regard does in training; the same for all contestants."""
+    """Let the process keep freed memory, as Regard does in training."""
     if sys.platform.startswith("linux"):
         for what in (-1, -3):  # M_TRIM_THRESHOLD, M_MMAP_THRESHOLD
             ctypes.CDLL(None).mallopt(what, 2**30)

@@ -1,4 +1,7 @@
-"""The other side of benchmarks/long.py: long_peers.py LAYER LENGTH; random features, slots and blocks as ours."""
+"""The other side of benchmarks/long.py: long_peers.py LAYER LENGTH [kept]; random features, slots and blocks as ours.
+
+With `kept` the process keeps freed memory, as Regard does in training.
+"""
 
 import sys
 from collections.abc import Callable
@@ -68,7 +71,8 @@ def xlnet(length: int) -> Callable[[], Tensor]:
 
 def main() -> None:
     """Answer until the process is ended."""
-    keep_memory()
+    if "kept" in sys.argv:
+        keep_memory()
     made = layer(sys.argv[1], int(sys.argv[2]))
     serve(layer=lambda: timed(made))
 
