@@ -144,14 +144,15 @@ def draw(found: dict[str, dict[int, list[float]]], blind: float, out: Path) -> N
 
     figure = Figure(figsize=(3.1 * len(found), 3.4), layout="constrained")
     panels = figure.subplots(1, len(found), sharey=True, squeeze=False)[0]
-    shades = ("#9ecae1", "#6baed6", "#2171b5", "#08306b")
+    depths = sorted({layers for own in found.values() for layers in own})
+    shades = dict(zip(depths, ("#9ecae1", "#6baed6", "#2171b5", "#08306b"), strict=False))
     for axes, (way, own) in zip(panels, found.items(), strict=True):
-        for shade, (layers, losses) in zip(shades, own.items(), strict=False):
+        for layers, losses in own.items():
             width = max(1, len(losses) // 20)
             smooth = [
                 sum(losses[max(0, at - width) : at + 1]) / (at + 1 - max(0, at - width)) for at in range(len(losses))
             ]
-            axes.plot(smooth, color=shade, label=f"{layers} layers", lw=1.4)
+            axes.plot(smooth, color=shades.get(layers), label=f"{layers} layers", lw=1.4)
         axes.axhline(blind, color="#888888", ls=":", lw=1.2, label="frequencies alone")
         axes.set(title=way, xlabel="steps")
         axes.grid(alpha=0.3)
