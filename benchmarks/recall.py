@@ -1,6 +1,6 @@
 """Which attention recalls at which length? Associative recall, each way trained for the same steps: a heat map.
 
-python benchmarks/recall.py [--json FILE] [--picture FILE] [--lengths 16,32,64] [--steps N] [--ways NAMES]
+python benchmarks/recall.py [--json FILE] [--picture FILE] [--lengths 16,32,64] [--steps N] [--ways NAMES] [--kept DIR]
 
 · k₃ v₁ · · k₁ v₄ · … k₃ ? → v₁: pairs of key and value among filler, then a key, whose value is asked for at its
 position. All ways have two layers over the same convolution, which joins each symbol with its neighbours, so that a
@@ -9,6 +9,7 @@ fresh examples, three times in a row) stops early. The puzzle is that of `task =
 """
 
 import argparse
+import json
 import time
 from pathlib import Path
 from typing import Any
@@ -97,6 +98,19 @@ def accuracy(model: Recaller, puzzle: Recall, rows: int, *numbers: int) -> float
 Found = dict[str, dict[int, tuple[float, int]]]
 
 
+def kept(folder: Path | None, way: str, puzzle: Recall, steps: int, rate: float) -> tuple[float, int]:
+    """What was kept of this way and length, or is found now and kept."""
+    file = None if folder is None else folder / f"{way}, {puzzle.length}.json"
+    if file is not None and file.exists():
+        share, taken = json.loads(file.read_text(encoding="utf-8"))
+        return float(share), int(taken)
+    found = trained(ways(puzzle.length)[way], puzzle, steps, rate)
+    if file is not None:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(json.dumps(found), encoding="utf-8")
+    return found
+
+
 def main() -> None:
     """Print, draw and keep the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -108,15 +122,15 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=500)
     parser.add_argument("--rate", type=float, default=6e-3)
     parser.add_argument("--ways", default=",".join(ways(1)))
+    parser.add_argument("--kept", type=Path, help="keep what was found in this folder, and train nothing again")
     given = parser.parse_args()
     print(machine())
     found: Found = {}
     for way in given.ways.split(","):
         for length in map(int, given.lengths.split(",")):
             puzzle, began = Recall(length=length, pairs=given.pairs, keys=given.keys), time.process_time()
-            share, steps = found.setdefault(way, {})[length] = trained(
-                ways(length)[way], puzzle, given.steps, given.rate
-            )
+            share, steps = kept(given.kept, way, puzzle, given.steps, given.rate)
+            found.setdefault(way, {})[length] = share, steps
             took = time.process_time() - began
             print(f"{way}, {length}: {share:.1%} after {steps} steps, {took:.0f} s", flush=True)
     rows = [

@@ -152,6 +152,11 @@ def verdict(found: Sequence[Comparison]) -> str:
         fast = min(cheaper, key=lambda one: sign * one.mean)
         share = fast.seconds / max(best.seconds, 1e-9)
         return f"{said}; {fast.name} needs {share:.0%} of the time for {metric} {fast.mean:.4g}."
+    others = [one.name for one in as_good if one is not best]
+    if others:
+        names = " and ".join(filter(None, [", ".join(others[:-1]), others[-1]]))
+        verb = "is" if len(others) == 1 else "are"
+        return f"{said}, and the cheapest; {names} {verb} as good within the spread over seeds."
     return f"{said}, and the cheapest too."
 
 

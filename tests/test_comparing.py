@@ -93,3 +93,8 @@ def test_the_verdict_is_one_sentence() -> None:
     assert verdict([slow, poor]) == "slow is best: accuracy 0.92 ± 0.028; poor needs 10% of the time for accuracy 0.5."
     low, high = compared("low", (1.0,), 2.0, lower=True), compared("high", (2.0,), 3.0, lower=True)
     assert verdict([high, low]) == "low is best: loss 1, and the cheapest too."
+    like, alike = compared("like", (0.92, 0.90), 11.0), compared("alike", (0.91, 0.91), 12.0)
+    assert verdict([slow, like, alike]) == (
+        "slow is best: accuracy 0.92 ± 0.028, and the cheapest; "
+        "like and alike are as good within the spread over seeds."
+    )

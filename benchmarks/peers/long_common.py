@@ -1,5 +1,7 @@
 """What both sides of benchmarks/long.py share: timing a call in processor time, and the memory that it adds."""
 
+import ctypes
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -10,12 +12,24 @@ from torch import Tensor
 WIDTH, HEADS, FEATURES, SLOTS, BLOCK, RANDOM = 128, 2, 256, 256, 64, 3
 
 
-def timed(run: Callable[[], Tensor]) -> dict[str, float]:
-    """Seconds of processor time and MiB of peak memory of a call, forward and backward."""
+def timed(run: Callable[[], Tensor], fresh: bool = False) -> dict[str, float]:
+    """Seconds of processor time and MiB of peak memory of a call, forward and backward.
+
+    Memory that earlier calls left to the process is given back before a fresh one, so that it counts what it takes.
+    """
+    if fresh and sys.platform.startswith("linux"):
+        ctypes.CDLL(None).malloc_trim(0)
     before = _reset_peak()
     began = time.process_time()
     run().sum().backward()
     return {"seconds": time.process_time() - began, "mb": _status("VmHWM") - before}
+
+
+def keep_memory() -> None:
+    """Let the process keep freed memory, as Regard does in training."""
+    if sys.platform.startswith("linux"):
+        for what in (-1, -3):  # M_TRIM_THRESHOLD, M_MMAP_THRESHOLD
+            ctypes.CDLL(None).mallopt(what, 2**30)
 
 
 def layer_inputs(length: int) -> Tensor:

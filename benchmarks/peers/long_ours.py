@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import torch
 from driver import serve
-from long_common import BLOCK, FEATURES, HEADS, RANDOM, SLOTS, WIDTH, layer_inputs, timed
+from long_common import BLOCK, FEATURES, HEADS, RANDOM, SLOTS, WIDTH, keep_memory, layer_inputs, timed
 from torch import Tensor
 
 from regard import Attention, attend, masks, normalizers, scores
@@ -53,12 +53,13 @@ def layer(name: str, length: int) -> Callable[[], Tensor]:
         asked = torch.arange(length // 6)[None]
         return lambda: model.two_streams(tokens, torch.tensor([length]), sees, asked, memories).query
     bigbird = masks.Window(BLOCK + 1) | masks.GlobalTokens(BLOCK) | masks.RandomBlocks(BLOCK, RANDOM, length)
+    alike = {"heads": HEADS, "bias": False, "output_bias": True}  # as theirs
     designs = {
-        "performer": Attention(heads=HEADS, score=PERFORMER, normalizer=RATIO),
-        "performer, causal": Attention(heads=HEADS, score=PERFORMER, normalizer=RATIO, mask="causal"),
-        "linformer": Attention(heads=HEADS, memory=Compressed(SLOTS, length)),
-        "linear": Attention(heads=HEADS, score="kernel", normalizer=RATIO),
-        "linear, causal": Attention(heads=HEADS, score="kernel", normalizer=RATIO, mask="causal"),
+        "performer": Attention(score=PERFORMER, normalizer=RATIO, **alike),
+        "performer, causal": Attention(score=PERFORMER, normalizer=RATIO, mask="causal", **alike),
+        "linformer": Attention(memory=Compressed(SLOTS, length), **alike),
+        "linear": Attention(score="kernel", normalizer=RATIO, **alike),
+        "linear, causal": Attention(score="kernel", normalizer=RATIO, mask="causal", **alike),
         "bigbird": Attention(heads=HEADS, mask=bigbird),
     }
     built = designs[name].build(WIDTH)
@@ -69,14 +70,17 @@ def main() -> None:
     """Answer until the process is ended."""
     ways: dict[tuple[str, int], Callable[[], Tensor]] = {}
 
-    def attended(way_: str, length: int) -> dict[str, float]:
-        return timed(ways.setdefault((way_, length), way(way_, length)))
+    def attended(way_: str, length: int, fresh: bool) -> dict[str, float]:
+        if (way_, length) not in ways:
+            ways[way_, length] = way(way_, length)
+        return timed(ways[way_, length], fresh)
 
+    keep_memory()
     if len(sys.argv) > 1:
         made = layer(sys.argv[1], int(sys.argv[2]))
         serve(layer=lambda: timed(made))
     else:
-        serve(attend=lambda way, length: attended(way, length))
+        serve(attend=lambda way, length, fresh: attended(way, length, fresh))
 
 
 if __name__ == "__main__":

@@ -1,11 +1,14 @@
-"""The other side of benchmarks/long.py: long_peers.py LAYER LENGTH; random features, slots and blocks as ours."""
+"""The other side of benchmarks/long.py: long_peers.py LAYER LENGTH [kept]; random features, slots and blocks as ours.
+
+With `kept` the process keeps freed memory, as Regard does in training.
+"""
 
 import sys
 from collections.abc import Callable
 
 import torch
 from driver import serve
-from long_common import BLOCK, FEATURES, HEADS, RANDOM, SLOTS, WIDTH, layer_inputs, timed
+from long_common import BLOCK, FEATURES, HEADS, RANDOM, SLOTS, WIDTH, keep_memory, layer_inputs, timed
 from torch import Tensor
 
 
@@ -68,6 +71,8 @@ def xlnet(length: int) -> Callable[[], Tensor]:
 
 def main() -> None:
     """Answer until the process is ended."""
+    if "kept" in sys.argv:
+        keep_memory()
     made = layer(sys.argv[1], int(sys.argv[2]))
     serve(layer=lambda: timed(made))
 

@@ -7,7 +7,7 @@ Katharopoulos et al., Transformers are RNNs, 2020, https://arxiv.org/abs/2006.16
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import torch
 import torch.nn.functional as F
@@ -52,10 +52,12 @@ class Linear(Backend):
         hidden = _hidden_keys(call)
         if hidden is not None:
             key = key.masked_fill(hidden, 0.0)
-        value = F.pad(value, (0, 1), value=1.0)  # the last column sums up z
         if any(mask.causal for mask in call.masks):
-            return Attended(_divide(self._causal(query, key, value)))
-        return Attended(_divide(query @ (key.mT @ value)))
+            return Attended(_divide(self._causal(query, key, _with_ones(value))))
+        if torch.is_grad_enabled() and not torch.is_autocast_enabled(query.device.type):
+            output: Tensor = _Quotient.apply(query, key, value)
+            return Attended(output)
+        return Attended(_divide(query @ (key.mT @ _with_ones(value))))
 
     def _causal(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         batch, heads, _, width = key.shape
@@ -68,12 +70,47 @@ class Linear(Backend):
         return torch.cat(outputs, dim=2) if outputs else query @ state
 
 
+def _with_ones(value: Tensor) -> Tensor:
+    """The values with a last column that sums up z."""
+    return F.pad(value, (0, 1), value=1.0)
+
+
 def _divide(read: Tensor) -> Tensor:
     """What is read, divided by the last column, its total weight; zeros where that is zero."""
-    read, total = read[..., :-1], read[..., -1:]
+    return read[..., :-1] * _share(read[..., -1:])
+
+
+def _share(total: Tensor) -> Tensor:
     nothing = total == 0
-    share = total.masked_fill(nothing, 1.0).reciprocal().masked_fill(nothing, 0.0)
-    return read * share
+    return total.masked_fill(nothing, 1.0).reciprocal().masked_fill(nothing, 0.0)
+
+
+class _Quotient(torch.autograd.Function):
+    """What is read of all keys, `_divide(query @ (key.mT @ _with_ones(value)))`, with the gradient written out.
+
+    With R = query @ S, its last column r, output = R / r and G the gradient of the output, that of R is G / r, and
+    -Σ (G / r) output in the last column. Nothing as wide as the features is computed but products.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+        value = _with_ones(value)
+        summed = key.mT @ value
+        read = query @ summed
+        share = _share(read[..., -1:])
+        batch, heads, length, width = read.shape
+        output = read.new_empty(batch, length, heads, width - 1).transpose(1, 2)  # so that heads are merged by a view
+        torch.mul(read[..., :-1], share, out=output)
+        ctx.save_for_backward(query, key, value, summed, share, output)
+        return output
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        query, key, value, summed, share, output = ctx.saved_tensors
+        given = gradient * share
+        of_read = torch.cat([given, -(given * output).sum(-1, keepdim=True)], dim=-1)
+        of_summed = query.mT @ of_read
+        return of_read @ summed.mT, value @ of_summed.mT, key @ of_summed[..., :-1]
 
 
 def _aligned(call: Call) -> bool:

@@ -64,7 +64,10 @@ class _Compressed(MixedMemory):
     def extend(self, key: Tensor, value: Tensor, keep: Tensor | None = None) -> Self:
         stop, room = self.length + key.shape[2], self.key_weights.shape[-1]
         if stop > room:
-            raise ShapeError(f"compressed memory: {stop} pairs were written, but it was made for length={room}")
+            raise ShapeError(
+                f"compressed memory: {stop} pairs were written, but it was made for length={room}; "
+                f"{stop} or more would be right"
+            )
         if keep is not None:
             key, value = (side.masked_fill(~keep[:, None, :, None], 0.0) for side in (key, value))
         keys, values = (
