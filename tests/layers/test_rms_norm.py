@@ -6,7 +6,7 @@ from regard.layers.rms_norm import RmsNorm
 
 @pytest.mark.parametrize("settings", [{}, {"eps": 0.1}, {"elementwise_affine": False}])
 def test_without_gradients_as_torch_has_it(settings: dict[str, float]) -> None:
-    norm, x = RmsNorm(32, **settings), 5 * torch.randn(3, 7, 32)  # type: ignore[arg-type]
+    norm, x = RmsNorm(32, **settings), 5 * torch.randn(8, 64, 32)  # type: ignore[arg-type]
     if norm.weight is not None:
         torch.nn.init.normal_(norm.weight)
     before = x.clone()
@@ -22,5 +22,5 @@ def test_without_gradients_as_torch_has_it(settings: dict[str, float]) -> None:
 def test_zeros_and_other_kinds_of_numbers() -> None:
     norm = RmsNorm(8, eps=1e-6)
     with torch.no_grad():
-        assert not norm(torch.zeros(2, 8)).any()
+        assert not norm(torch.zeros(4_096, 8)).any()
         assert norm.bfloat16()(torch.ones(2, 8, dtype=torch.bfloat16)).dtype == torch.bfloat16
