@@ -260,7 +260,7 @@ def compare(family: Compared, rounds: int) -> dict[str, str]:
     with tempfile.TemporaryDirectory() as place, torch.inference_mode():
         both = (BothSeeing if family.says == "picture" else Both)(family, Path(place))
         read, written = both.errors()
-        forward = _timed({"theirs": both.there, "ours": both.here}, 2 * rounds)
+        forward = _timed({"theirs": both.there, "ours": both.here}, 8 * rounds)  # short, so more of them
         return {
             "family": family.name,
             "logits, read": f"{read:.1e}",
@@ -268,7 +268,7 @@ def compare(family: Compared, rounds: int) -> dict[str, str]:
             "their own rounding": f"{both.rounding():.1e}",
             "forward": spread(forward.ratio("theirs", "ours"), 2),
             **_writing(both, rounds),
-            **_recording(both, 2 * rounds),
+            **_recording(both, 6 * rounds),
         }
 
 

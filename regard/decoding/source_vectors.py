@@ -1,6 +1,6 @@
 """Vectors of source texts, from the encoder of a model that reads a source and writes a target, such as T5."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, cast
 
 import numpy as np
@@ -18,7 +18,7 @@ from regard.models.writer import Writer
 class SourceVectors(PooledVectors):
     """`embed` gives a vector of each source text: the encoder's features of its tokens, pooled."""
 
-    models: Sequence[Writer]
+    models: tuple[Writer, ...]
     source: Subwords
     batch_tokens: int
     max_source: int | None
