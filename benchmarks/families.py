@@ -222,6 +222,11 @@ class BothSeeing(Both):
         return torch.arange(self.artifact.sizes["classes"])
 
 
+def both_of(family: Compared, folder: Path) -> Both:
+    """The family's model there and here."""
+    return (BothSeeing if family.says == "picture" else Both)(family, folder)
+
+
 def _made(family: Compared, folder: Path) -> Any:
     """A model with random weights, as transformers keeps it; one of texts with a vocabulary of words."""
     if family.says == "picture":
@@ -258,7 +263,7 @@ def _kept(family: Compared, config: Any, folder: Path) -> Any:
 def compare(family: Compared, rounds: int) -> dict[str, str]:
     """A row of the table."""
     with tempfile.TemporaryDirectory() as place, torch.inference_mode():
-        both = (BothSeeing if family.says == "picture" else Both)(family, Path(place))
+        both = both_of(family, Path(place))
         read, written = both.errors()
         forward = _timed({"theirs": both.there, "ours": both.here}, 8 * rounds)  # short, so more of them
         return {
