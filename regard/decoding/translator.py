@@ -25,6 +25,7 @@ from regard.decoding.scorer import Scorer, copies, evaluating, most_positions
 from regard.decoding.scoring import score_tokens
 from regard.decoding.search import search
 from regard.decoding.shortlist import Shortlist
+from regard.decoding.source_vectors import SourceVectors
 from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategy import Strategy, strategy_for
 from regard.decoding.translation import (
@@ -58,7 +59,7 @@ class _Part:
     """the terms of the glossary that occur in it"""
 
 
-class Translator:
+class Translator(SourceVectors):
     """A model, or an ensemble, with its tokenizers; what `load` gives for a translation model.
 
     >>> for found in load("runs/en-de").translate(["Two dogs play ."], n_best=3):

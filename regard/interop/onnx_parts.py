@@ -7,6 +7,7 @@ from regard.attention.positions.transformer_xl import DistanceWeights
 from regard.attention.reading import Reading
 from regard.base.errors import UsageError
 from regard.layers.feeds.experts import Mixture
+from regard.layers.rms_norm import RmsNorm
 from regard.models.writer import Writer
 
 _UNTRACED: dict[type[nn.Module], tuple[str, str]] = {
@@ -39,5 +40,5 @@ def prepare(model: Writer, where: str) -> None:
         if isinstance(part, Reading):
             part.backend = "plain"  # the definition: whatever the sizes are, the same operations
         for name, child in part.named_children():
-            if type(child) is nn.RMSNorm:
+            if type(child) is RmsNorm:
                 setattr(part, name, SpelledRms(child).train(child.training))

@@ -7,6 +7,7 @@
 from collections.abc import Callable
 from typing import Literal
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor
 
@@ -22,3 +23,18 @@ ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
     "sigmoid": lambda x: x.sigmoid(),
     "identity": lambda x: x,
 }
+
+_OVER: dict[str, Callable[[Tensor], Tensor]] = {
+    "relu": torch.relu_,
+    "gelu": torch.ops.aten.gelu_,
+    "silu": torch.ops.aten.silu_,
+}
+
+
+def activated(name: str, x: Tensor) -> Tensor:
+    """The activation of a tensor that nobody reads afterwards: without gradients it is written over it, if it can be.
+
+    A large buffer that is not allocated need not be cleared by the system, page by page.
+    """
+    over = None if torch.is_grad_enabled() else _OVER.get(name)
+    return ACTIVATIONS[name](x) if over is None else over(x)

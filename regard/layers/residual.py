@@ -28,6 +28,7 @@ from torch import Tensor, nn
 from regard.base.chance import random_bytes
 from regard.base.errors import ConfigError, check_one_of
 from regard.layers.dropout import check_share
+from regard.layers.rms_norm import RmsNorm
 
 Norm = Literal["layer", "rms", "none"]
 Place = Literal["before", "after"]
@@ -83,7 +84,7 @@ class Residual:
             return nn.Identity()
         if self.norm == "layer":
             return nn.LayerNorm(width, eps=_EPSILON["layer"] if self.epsilon is None else self.epsilon)
-        return nn.RMSNorm(width, eps=_EPSILON["rms"] if self.epsilon is None else self.epsilon)
+        return RmsNorm(width, eps=_EPSILON["rms"] if self.epsilon is None else self.epsilon)
 
 
 class BranchGate(nn.Module):

@@ -66,6 +66,10 @@ positions = "none"
 mixer = "recurrent"            # a bidirectional GRU; self_attention wants more text
 segments = "none"
 """
+_FILTERS = """\
+preset = "small"
+width = 300                    # of embeddings, as Kim has it
+"""
 _BERT = """\
 preset = "tiny"
 dropout = 0.2
@@ -213,7 +217,7 @@ def _model(task: str, examples: int, wishes: Wishes) -> tuple[str, str, str]:
         return "bert", _RECURRENT, "a recurrent encoder, which learns from few sentences"
     if examples >= _MANY:
         return "bert", _BERT, f"{examples:,} examples are enough for attention"
-    return "text_cnn", 'preset = "small"\n', "filters of phrases (Kim, 2014), which learn from few texts"
+    return "text_cnn", _FILTERS, "filters of phrases (Kim, 2014), which learn from few texts"
 
 
 def _metric(examples: Sequence[LabeledExample], classes: Sequence[str], validated: bool) -> tuple[str, str]:

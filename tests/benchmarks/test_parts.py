@@ -1,6 +1,7 @@
 """The parts of the benchmarks that need no peers."""
 
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -214,3 +215,20 @@ def test_models_side_by_side_are_those_of_torch(name):
         else:
             expected = model(own)
         torch.testing.assert_close(logits, expected, rtol=0, atol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["BERT", "XLNet", "Swin"])
+def test_a_row_of_the_families_compares_the_same_weights(name, tmp_path, monkeypatch):
+    pytest.importorskip("transformers")
+    import families
+
+    monkeypatch.setattr(families, "WORDS", 500)
+    family = next(one for one in families.FAMILIES if one.name == name)
+    with torch.inference_mode():
+        both = families.both_of(family, tmp_path)
+        assert max(both.errors()) < 1e-5
+        assert both.rounding() < 1e-5
+        for weight in both.ours.parameters():
+            weight.mul_(1.1)
+        shutil.rmtree(tmp_path / "again")
+        assert both.errors()[0] > 1e-3

@@ -3,7 +3,7 @@ from typing import get_args
 import pytest
 import torch
 
-from regard.layers.activation import ACTIVATIONS, Activation
+from regard.layers.activation import ACTIVATIONS, Activation, activated
 
 
 def test_every_name_has_a_function() -> None:
@@ -25,3 +25,13 @@ def test_activations_against_their_definitions() -> None:
     torch.testing.assert_close(ACTIVATIONS["relu"](x), x.clamp(min=0))
     torch.testing.assert_close(ACTIVATIONS["tanh"](x), 2 / (1 + (-2 * x).exp()) - 1)
     assert ACTIVATIONS["identity"](x) is x
+
+
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_without_gradients_it_may_be_written_over_its_input(name: str) -> None:
+    x = torch.randn(5, 7)
+    expected, given = ACTIVATIONS[name](x), x.clone()
+    assert torch.equal(activated(name, given), expected) and torch.equal(given, x)
+    with torch.no_grad():
+        torch.testing.assert_close(activated(name, given[:, 1:6]), expected[:, 1:6])
+    assert torch.equal(given[:, 0], x[:, 0])

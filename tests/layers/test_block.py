@@ -13,6 +13,7 @@ from regard.layers.feeds.plain import Plain
 from regard.layers.mixer import MIXERS
 from regard.layers.mixers.convolution import Convolution
 from regard.layers.residual import Residual
+from regard.layers.rms_norm import RmsNorm
 
 PARTS: dict[str, Any] = {"mixer": Attention(heads=2, mask=Causal()), "feed": Plain(12)}
 
@@ -47,7 +48,7 @@ def test_the_root_mean_square_norm() -> None:
     for branch in (block.mixer, block.feed):
         expected = expected + branch(expected / (expected.square().mean(-1, keepdim=True) + 1e-6).sqrt())
     torch.testing.assert_close(block(x), expected)
-    assert all(type(one) is nn.RMSNorm for one in block.norms.values())
+    assert all(type(one) is RmsNorm for one in block.norms.values())
 
 
 @pytest.mark.parametrize("place", ["before", "after"])

@@ -10,6 +10,7 @@ from regard.layers.block import Block
 from regard.layers.feeds.plain import Plain
 from regard.layers.mixers.convolution import Convolution
 from regard.layers.residual import Residual
+from regard.layers.rms_norm import RmsNorm
 from regard.layers.stack import Stack
 
 
@@ -63,7 +64,7 @@ def test_the_last_norm_is_of_the_layers_kind() -> None:
     layers = Stack.of(
         1, lambda at: Block(8, mixer=Attention(heads=2), feed=Plain(12), residual=residual, output_width=6)
     )
-    assert type(layers.norm) is nn.RMSNorm
+    assert type(layers.norm) is RmsNorm
     assert layers(torch.randn(2, 3, 8)).shape == (2, 3, 6)
 
 

@@ -2,7 +2,6 @@ from typing import Any
 
 import pytest
 import torch
-from torch import nn
 
 from regard.attention.core import attend
 from regard.attention.mask import MASKS, And
@@ -16,6 +15,7 @@ from regard.layers.feeds.experts import Mixture, balance_losses
 from regard.layers.feeds.gated import GatedFeedForward
 from regard.layers.mixers.convolution import GatedConvolution
 from regard.layers.residual import deepnorm, deepnorm_pair
+from regard.layers.rms_norm import RmsNorm
 from regard.models.gpt import Gpt
 from regard.models.layered import Layered, after_causality
 from regard.models.transformer import Transformer
@@ -38,7 +38,7 @@ def test_settings_reach_every_layer(name: str) -> None:
     for block in blocks:
         assert type(block.feed) is GatedFeedForward
         assert (block.feed.activation, block.feed.outer.in_features, block.feed.dropout.share) == ("silu", 20, 0.1)
-        assert all(type(norm) is nn.RMSNorm for norm in block.norms.values())
+        assert all(type(norm) is RmsNorm for norm in block.norms.values())
         assert (block.residual.place, block.residual.dropout, block.residual.scale) == ("after", 0.2, 1.0)
 
 

@@ -33,6 +33,7 @@ from regard.layers.inference.int8 import Int8Linear
 from regard.layers.inference.prepacked import Prepacked
 from regard.layers.output import LinearOutput, ScaledOutput
 from regard.layers.residual import Residual, Skip
+from regard.layers.rms_norm import RmsNorm
 from regard.layers.stack import Stack
 from regard.models.encoder_decoder import EncoderDecoder
 from regard.models.gpt import GptModel
@@ -70,7 +71,7 @@ class Usual:
     outputs: tuple[type, ...] = LINEAR
 
 
-LLAMA = Usual((nn.LayerNorm, nn.RMSNorm), (FeedForward, GatedFeedForward), (Position, Rotary))
+LLAMA = Usual((nn.LayerNorm, RmsNorm), (FeedForward, GatedFeedForward), (Position, Rotary))
 T5_PARTS = Usual(LLAMA.norms, LLAMA.feeds, (Position, BucketTable), models=(T5Model,), outputs=(*LINEAR, ScaledOutput))
 
 

@@ -14,6 +14,7 @@ from regard.layers.activation import ACTIVATIONS
 from regard.layers.block import Block
 from regard.layers.feeds.gated import GatedFeedForward
 from regard.layers.output import LinearOutput
+from regard.layers.rms_norm import RmsNorm
 from regard.native.kernels import kernels
 
 
@@ -132,7 +133,7 @@ def normalization(norm: nn.Module) -> Callable[[Tensor], Tensor]:
     """Layer normalization as a function; the identity where there is none."""
     if type(norm) is nn.Identity:
         return lambda x: x
-    if type(norm) is nn.RMSNorm:
+    if type(norm) is RmsNorm:
         size, factor, epsilon = norm.normalized_shape, norm.weight, norm.eps
         return lambda x: torch.rms_norm(x, size, factor, epsilon)
     if type(norm) is not nn.LayerNorm:

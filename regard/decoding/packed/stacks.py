@@ -18,6 +18,7 @@ from regard.layers.embedding import Embedding
 from regard.layers.feeds.gated import GatedFeedForward
 from regard.layers.feeds.plain import FeedForward
 from regard.layers.inference.int8 import Int8Linear
+from regard.layers.rms_norm import RmsNorm
 from regard.layers.stack import Stack
 from regard.models.gpt import GptModel
 from regard.models.transformer import TransformerModel
@@ -79,7 +80,7 @@ class CompiledModel:
                 before=before,
                 activation=ACTIVATION_CODES[blocks[0].feedforward.activation],
                 pair=blocks[0].self_attention.projections.split[1],
-                rms=type(blocks[0].norms["feedforward"]) is nn.RMSNorm,
+                rms=type(blocks[0].norms["feedforward"]) is RmsNorm,
                 gated=type(blocks[0].feedforward) is GatedFeedForward,
                 turned=turned_width(stack),
                 scale=embedding.scale,
@@ -119,7 +120,7 @@ class CompiledModel:
         return self._packer.linear(linear.weight[start:end].detach().numpy(), bias)
 
     def _norm(self, norm: Any) -> NormWeights:
-        shift = None if type(norm) is nn.RMSNorm else norm.bias
+        shift = None if type(norm) is RmsNorm else norm.bias
         epsilon = torch.finfo(torch.float32).eps if norm.eps is None else norm.eps
         gain, shift = (None if side is None else side.detach().numpy() for side in (norm.weight, shift))
         return self._packer.norm(norm.normalized_shape[0], gain, shift, epsilon)
@@ -154,7 +155,7 @@ def _is_plain(stack: Stack, embedding: Embedding, lanes: int) -> bool:
     norm = type(first.norms["feedforward"])
     return (
         embedding.table.weight.is_contiguous()
-        and norm in (nn.LayerNorm, nn.RMSNorm)
+        and norm in (nn.LayerNorm, RmsNorm)
         and type(stack.norm) in (norm, nn.Identity)
         and width % (first.self_attention.heads * lanes) == 0
         and _places_are_plain(stack, embedding)

@@ -18,7 +18,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from regard.layers.activation import ACTIVATIONS, Activation
+from regard.layers.activation import Activation, activated
 from regard.layers.dropout import Dropout
 from regard.layers.feed import HiddenFeed
 
@@ -58,7 +58,7 @@ class GatedFeedForward(nn.Module):
     def forward(self, x: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch output_width"]:
         """The formula."""
         gate, hidden = self.inner(x).chunk(2, dim=-1)
-        opened = ACTIVATIONS[self.activation](gate)
+        opened = activated(self.activation, gate)
         opened = opened * hidden if torch.is_grad_enabled() else opened.mul_(hidden)  # a large buffer less
         output: Tensor = self.outer(self.dropout(opened))
         return output

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from jaxtyping import Float
 from torch import Tensor, nn
 
-from regard.layers.activation import ACTIVATIONS, Activation
+from regard.layers.activation import Activation, activated
 from regard.layers.dropout import Dropout
 from regard.layers.feed import HiddenFeed
 from regard.layers.initialize import xavier
@@ -44,7 +44,7 @@ class FeedForward(nn.Module):
 
     def forward(self, x: Float[Tensor, "*batch width"]) -> Float[Tensor, "*batch output_width"]:
         """The formula."""
-        hidden = ACTIVATIONS[self.activation](self.inner(x))
+        hidden = activated(self.activation, self.inner(x))
         output: Tensor = self.outer(self.dropout(hidden))
         return output
 
