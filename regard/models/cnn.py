@@ -25,15 +25,15 @@ from regard.attention.normalizer import NORMALIZERS
 from regard.attention.part import Sizes
 from regard.attention.reading import Reading
 from regard.attention.score import SCORES
-from regard.base.errors import ConfigError
+from regard.base.errors import ConfigError, check_at_least
 from regard.layers.dropout import Dropout
 from regard.layers.non_local import NonLocal, NonLocalKind
 from regard.models.model import Design, weights_in
 from regard.models.pictured import PICTURE_SIZES, GridSight, PictureModel, check_picture, class_layer, whole_grid
 
 _RELATIONS: dict[str, Any] = {
-    "stage_widths": (32, 64, 64, 64, 64), "stage_strides": (2, 3, 1, 1, 1), "stage_kernels": (5, 5, 1, 1, 1),
-    "norm": "batch", "coordinates": "added", "hidden": 64,
+    "stage_widths": (32, 64, 64, 64, 64, 64), "stage_strides": (2, 3, 1, 1, 1, 1),
+    "stage_kernels": (5, 5, 1, 1, 1, 1), "norm": "batch", "coordinates": "added", "heads": 4, "hidden": 64,
 }  # fmt: skip
 """of 40 × 40 pixels, seven rows and columns are left from the second layer on. Each sees 13 × 13 pixels there: the
 whole of an object of seven whose middle it has; the layers after it look no farther"""
@@ -43,12 +43,12 @@ whole of an object of seven whose middle it has; the layers after it look no far
 class Cnn(Design):
     """Settings of a convolutional network.
 
-    | preset    | channels             | for                                                                  |
-    |-----------|----------------------|----------------------------------------------------------------------|
-    | digits    | 32, 64, 96           | pictures of 8 × 8                                                    |
-    | mini      | 32, 64, 64, 128, 128 | pictures of 28 × 28 or 32 × 32                                       |
-    | relations | 32, 64, 64, 64, 64   | questions about pictures of 40 × 40 (Santoro et al., 2017)           |
-    | non_local | 32, 64, 64, 64, 64   | the same with four non-local blocks                                  |
+    | preset    | channels               | for                                                                |
+    |-----------|------------------------|--------------------------------------------------------------------|
+    | digits    | 32, 64, 96             | pictures of 8 × 8                                                  |
+    | mini      | 32, 64, 64, 128, 128   | pictures of 28 × 28 or 32 × 32                                     |
+    | relations | 32, then 64 five times | questions about pictures of 40 × 40 (Santoro et al., 2017)         |
+    | non_local | 32, then 64 five times | the same with four non-local blocks                                |
     """
 
     stage_widths: tuple[int, ...] = (32, 64)
@@ -64,6 +64,9 @@ class Cnn(Design):
     """the layers, counted from 1, after which a non-local block stands; a layer named twice has two of them"""
     kind: NonLocalKind = "embedded_gaussian"
     """how non-local blocks compare two pixels"""
+    product_scale: Literal["none", "width"] = "none"
+    """width: non-local blocks divide the product of two pixels by the root of its width, as multi-head attention does:
+    at first, each pixel looks at many"""
     coordinates: Literal["none", "added"] = "none"
     """added: two further channels of each map hold the row and the column of each pixel"""
     pooling: Literal["mean", "max", "flat", "asked"] = "mean"
@@ -75,8 +78,10 @@ class Cnn(Design):
     asked_at: int | None = None
     """the first layer, counted from 1, whose channels the question scales and shifts (FiLM); the layers before it see
     the picture alone, once for all its questions. none: the question joins the pooled features only"""
+    heads: int = 1
+    """the heads with which a question attends: one may find what it asks about, another read the whole picture"""
     hidden: int = 128
-    """the width of the question's attention, and of the two hidden layers that join a picture and a question"""
+    """the width of each of these heads, and of the two hidden layers that join a picture and a question"""
     dropout: float = 0.0
     """applies to the pooled features"""
 
@@ -85,11 +90,14 @@ class Cnn(Design):
         "digits": {"stage_widths": (32, 64, 96), "stage_strides": (1, 2, 2), "dropout": 0.1},
         "mini": {"stage_widths": (32, 64, 64, 128, 128), "stage_strides": (1, 2, 1, 2, 1), "dropout": 0.1},
         "relations": _RELATIONS,
-        "non_local": {**_RELATIONS, "non_local": (3, 3, 4, 4)},
+        "non_local": {**_RELATIONS, "non_local": (4, 4, 5, 5), "product_scale": "width"},
     }  # fmt: skip
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.kind == "concatenation" and self.product_scale != "none":
+            raise ConfigError("cnn: product_scale is for kinds that multiply two pixels, which concatenation does not")
+        check_at_least("cnn", 1, heads=self.heads, hidden=self.hidden)
         if not self.stage_widths or min(*self.stage_widths, *self.stage_strides, *self.kernels, 9) < 1:
             raise ConfigError("cnn: stage_widths, stage_strides and stage_kernels must be 1 or more in each layer")
         for name, given in (("stage_strides", self.stage_strides), ("stage_kernels", self.kernels)):
@@ -139,9 +147,10 @@ class CnnModel(PictureModel):
         super().__init__()
         self.shape, self.design = (channels, height, width), design
         layers, grids, before = [], [], channels
+        score = "scaled_dot" if design.product_scale == "width" else None
         stages = zip(design.stage_widths, design.stage_strides, design.kernels, strict=True)
         for at, (after, stride, kernel) in enumerate(stages, start=1):
-            blocks = [NonLocal(kind=design.kind) for named in design.non_local if named == at]
+            blocks = [NonLocal(kind=design.kind, score=score) for named in design.non_local if named == at]
             read = question if design.asked_at is not None and design.asked_at <= at else 0
             extra = 2 if design.coordinates == "added" else 0
             layers.append(CnnLayer(before, after, stride, kernel, design.norm, blocks, extra, read))
@@ -150,9 +159,11 @@ class CnnModel(PictureModel):
             before = after + extra
         self.layers, self.grids = nn.ModuleList(layers), grids
         self.dropout = Dropout(design.dropout)
-        features = {"flat": before * height * width, "asked": design.hidden}.get(design.pooling, before)
+        features = {"flat": before * height * width, "asked": design.heads * design.hidden}.get(design.pooling, before)
         compared = before if design.keys_at is None else design.stage_widths[design.keys_at - 1] + extra
-        self.reader = Asked(question, compared, before, design.hidden) if design.pooling == "asked" else None
+        self.reader = (
+            Asked(question, compared, before, design.hidden, design.heads) if design.pooling == "asked" else None
+        )
         if question:
             self.head: nn.Module = nn.Sequential(
                 nn.Linear(features + question, design.hidden),
@@ -274,14 +285,15 @@ class CnnLayer(nn.Module):
 
 
 class Asked(nn.Module):
-    """What each question reads from the pixels of its picture: √n Σ_j softmax_j(W_q q · W_k x_j) W_v y_j."""
+    """What each question reads of the pixels of its picture in each head: √n Σ_j softmax_j(W_q q · W_k x_j) W_v y_j."""
 
-    def __init__(self, question: int, compared: int, features: int, width: int) -> None:
+    def __init__(self, question: int, compared: int, features: int, width: int, heads: int) -> None:
         super().__init__()
+        self.heads = heads
         self.query, self.key, self.value = (
-            nn.Linear(size, width, bias=False) for size in (question, compared, features)
+            nn.Linear(size, heads * width, bias=False) for size in (question, compared, features)
         )
-        sizes = Sizes(width=width, heads=1, key_heads=1, query_width=width, key_width=width, value_width=width)
+        sizes = Sizes(width=width, heads=heads, key_heads=heads, query_width=width, key_width=width, value_width=width)
         self.reading = Reading(
             SCORES.make("dot", "cnn.score").build(sizes), NORMALIZERS.make("softmax", "cnn.normalizer").build(sizes)
         )
@@ -293,13 +305,16 @@ class Asked(nn.Module):
         features: Float[Tensor, "maps pixels features"],
         which: Int64[Tensor, "asked"] | None = None,
     ) -> Float[Tensor, "asked read"]:
-        """What each question reads of map `which`; by default each has its own."""
+        """What each question reads of map `which`, all heads side by side; by default each question has its own map."""
         which = torch.arange(len(questions), device=questions.device) if which is None else which
         slot, most = _slots(which)
         beside = questions.new_zeros(len(features), most, questions.shape[1])
         beside[which, slot] = questions  # those about one map attend together
-        query, key, value = self.query(beside), self.key(compared), self.value(features)
-        read = self.reading(query[:, None], key[:, None], value[:, None])[:, 0]
+        query, key, value = (
+            x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+            for x in (self.query(beside), self.key(compared), self.value(features))
+        )
+        read = self.reading(query, key, value).transpose(1, 2).flatten(2)
         return features.shape[1] ** 0.5 * read[which, slot]
 
 

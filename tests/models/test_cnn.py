@@ -64,6 +64,19 @@ def test_new_non_local_blocks_change_nothing() -> None:
     assert (sight.rows, sight.columns) == (3, 2)
 
 
+def test_products_of_pixels_may_be_divided_by_the_root_of_their_width() -> None:
+    torch.manual_seed(1)
+    plain, scaled = (Cnn(non_local=(1,), product_scale=scale).build(SIZES) for scale in ("none", "width"))  # type: ignore[arg-type]
+    with torch.no_grad():
+        plain.layers[0].blocks[0].output.weight.normal_()
+        scaled.load_state_dict(plain.state_dict())
+        scaled.layers[0].blocks[0].query.weight *= 16**0.5  # half of 32 channels
+    pictures = torch.randn(2, 3, 9, 8)
+    torch.testing.assert_close(plain(pictures), scaled(pictures), rtol=1e-4, atol=1e-5)
+    with pytest.raises(ConfigError, match="product_scale is for kinds that multiply two pixels"):
+        Cnn(kind="concatenation", product_scale="width")
+
+
 def test_a_question_is_joined_to_the_picture() -> None:
     model = Cnn(hidden=8).build(SIZES | {"question": 5}).eval()
     pictures, questions = torch.randn(2, 3, 9, 8), torch.eye(5)[:2]
@@ -77,7 +90,7 @@ def test_a_question_is_joined_to_the_picture() -> None:
 
 @pytest.mark.parametrize("keys_at", [None, 1])
 def test_a_question_may_attend_to_the_pixels(keys_at: int | None) -> None:
-    design = Cnn(stage_widths=(4, 6), stage_strides=(2, 1), hidden=8, pooling="asked", keys_at=keys_at)
+    design = Cnn(stage_widths=(4, 6), stage_strides=(2, 1), heads=2, hidden=8, pooling="asked", keys_at=keys_at)
     model = design.build(SIZES | {"question": 5}).eval()
     pictures, questions, which = torch.randn(2, 3, 9, 8), torch.eye(5)[:3], torch.tensor([1, 0, 1])
     reader = model.reader
@@ -89,9 +102,12 @@ def test_a_question_may_attend_to_the_pixels(keys_at: int | None) -> None:
         expected = []
         for question, at in zip(questions, about, strict=False):
             compared = first[at] if keys_at else last[at]
-            weights = (reader.key(compared) @ reader.query(question)).softmax(0)
-            read = 20**0.5 * weights @ reader.value(last[at])
-            expected.append(model.head(torch.cat([read, question])))
+            query, key, value = reader.query(question), reader.key(compared), reader.value(last[at])
+            read = []
+            for head in (slice(0, 8), slice(8, 16)):
+                weights = (key[:, head] @ query[head]).softmax(0)
+                read.append(20**0.5 * weights @ value[:, head])
+            expected.append(model.head(torch.cat([*read, question])))
         torch.testing.assert_close(model(pictures, questions[: len(about)], some), torch.stack(expected))
     assert model.sight("reader") is None
     with pytest.raises(ConfigError, match="but the data asks none"):
