@@ -1,6 +1,6 @@
 """Non-local blocks: the same CNN with them and without, on generated questions about pictures (Sort-of-CLEVR).
 
-    python benchmarks/relations.py [--steps 1500] [--presets non_local relations] [--json FILE]
+    python benchmarks/relations.py [--steps 3000] [--presets non_local relations] [--json FILE]
 
 Both are `recipes/relations.toml`, once with the preset `relations`; a training that was interrupted is resumed. The
 table has the accuracy on questions about one object (plain) and about its relation to the others (relational), about
@@ -32,7 +32,7 @@ SIZE = 40
 def main() -> None:
     """Draw the pictures, train both, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--steps", type=int, default=1_500, help="training steps of each")
+    parser.add_argument("--steps", type=int, default=3_000, help="training steps of each")
     parser.add_argument("--presets", nargs="+", default=["non_local", "relations"], help="the models")
     parser.add_argument("--work", type=Path, default=WORK, help="where pictures and runs are kept")
     parser.add_argument("--json", help="also write the figures to this file")

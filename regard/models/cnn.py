@@ -285,14 +285,16 @@ class CnnLayer(nn.Module):
 
 
 class Asked(nn.Module):
-    """What each question reads of the pixels of its picture in each head: √n Σ_j softmax_j(W_q q · W_k x_j) W_v y_j."""
+    """What each question reads of the pixels of its picture in each head: √n Σ_j softmax_j(W_q q · W_k x_j) W_v y_j.
+
+    Heads share W_v.
+    """
 
     def __init__(self, question: int, compared: int, features: int, width: int, heads: int) -> None:
         super().__init__()
         self.heads = heads
-        self.query, self.key, self.value = (
-            nn.Linear(size, heads * width, bias=False) for size in (question, compared, features)
-        )
+        self.query, self.key = (nn.Linear(size, heads * width, bias=False) for size in (question, compared))
+        self.value = nn.Linear(features, width, bias=False)
         sizes = Sizes(width=width, heads=heads, key_heads=heads, query_width=width, key_width=width, value_width=width)
         self.reading = Reading(
             SCORES.make("dot", "cnn.score").build(sizes), NORMALIZERS.make("softmax", "cnn.normalizer").build(sizes)
@@ -310,10 +312,10 @@ class Asked(nn.Module):
         slot, most = _slots(which)
         beside = questions.new_zeros(len(features), most, questions.shape[1])
         beside[which, slot] = questions  # those about one map attend together
-        query, key, value = (
-            x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
-            for x in (self.query(beside), self.key(compared), self.value(features))
+        query, key = (
+            x.unflatten(-1, (self.heads, -1)).transpose(1, 2) for x in (self.query(beside), self.key(compared))
         )
+        value = self.value(features)[:, None].expand(-1, self.heads, -1, -1)
         read = self.reading(query, key, value).transpose(1, 2).flatten(2)
         return features.shape[1] ** 0.5 * read[which, slot]
 

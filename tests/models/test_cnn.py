@@ -106,7 +106,7 @@ def test_a_question_may_attend_to_the_pixels(keys_at: int | None) -> None:
             read = []
             for head in (slice(0, 8), slice(8, 16)):
                 weights = (key[:, head] @ query[head]).softmax(0)
-                read.append(20**0.5 * weights @ value[:, head])
+                read.append(20**0.5 * weights @ value)
             expected.append(model.head(torch.cat([*read, question])))
         torch.testing.assert_close(model(pictures, questions[: len(about)], some), torch.stack(expected))
     assert model.sight("reader") is None
