@@ -105,8 +105,6 @@ class Cnn(Design):
                 raise ConfigError(
                     f"cnn: {name} must be as many as stage_widths, {len(self.stage_widths)}, but are {len(given)}"
                 )
-        if any(kernel % 2 == 0 for kernel in self.kernels):
-            raise ConfigError(f"cnn: stage_kernels must be odd, so that each has a middle, not {self.stage_kernels}")
 
     @property
     def kernels(self) -> tuple[int, ...]:
@@ -118,6 +116,8 @@ class Cnn(Design):
             raise ConfigError(
                 f"cnn: non_local must name layers from 1 to {len(self.stage_widths)}, not {self.non_local}"
             )
+        if any(kernel % 2 == 0 for kernel in self.kernels):
+            raise ConfigError(f"cnn: stage_kernels must be odd, so that each has a middle, not {self.stage_kernels}")
         for name, at in (("asked_at", self.asked_at), ("keys_at", self.keys_at)):
             if at is not None and not 1 <= at <= len(self.stage_widths):
                 raise ConfigError(f"cnn: {name} must name a layer from 1 to {len(self.stage_widths)}, not {at}")

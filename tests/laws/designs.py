@@ -84,7 +84,7 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
     },
     "cnn": {
         "coordinates": {"coordinates": "added", "pooling": "flat"},
-        "batch norm, wide kernels": {"norm": "batch", "stage_kernels": (5, 1, 3, 1, 1, 3)},
+        "batch norm, wide kernels": {"norm": "batch", "stage_kernels": (5, 3, 1, 1, 3, 1)},
         **{kind: {"non_local": (1, 2), "kind": kind} for kind in ("gaussian", "dot_product", "concatenation")},
     },
     "clip": {"cross attention": {"cross_layers": 1}, "mean": {"pooling": "mean"}},

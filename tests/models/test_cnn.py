@@ -163,6 +163,6 @@ def test_what_does_not_fit_is_one_sentence() -> None:
     with pytest.raises(ConfigError, match="must be 1 or more in each layer"):
         Cnn(stage_widths=(4, 0))
     with pytest.raises(ConfigError, match="stage_kernels must be odd"):
-        Cnn(stage_kernels=(3, 4))
+        Cnn(stage_kernels=(3, 4)).build(SIZES)
     with pytest.raises(ConfigError, match="non_local must name layers from 1 to 2"):
         Cnn(non_local=(3,)).build(SIZES)
