@@ -46,8 +46,8 @@ SMALL: Mapping[str, int] = {
 SMALL_STAGES: Mapping[str, tuple[int, ...]] = {
     "stage_layers": (2, 1),
     "stage_heads": (2, 4),
-    "stage_widths": (4, 4, 8, 8, 8),
-    "stage_strides": (2, 2, 1, 1, 1),
+    "stage_widths": (4, 4, 8, 8, 8, 8),
+    "stage_strides": (2, 2, 1, 1, 1, 1),
 }
 """the same for models in stages"""
 
@@ -84,6 +84,7 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
     },
     "cnn": {
         "coordinates": {"coordinates": "added", "pooling": "flat"},
+        "batch norm, wide kernels": {"norm": "batch", "stage_kernels": (5, 3, 1, 1, 3, 1)},
         **{kind: {"non_local": (1, 2), "kind": kind} for kind in ("gaussian", "dot_product", "concatenation")},
     },
     "clip": {"cross attention": {"cross_layers": 1}, "mean": {"pooling": "mean"}},
