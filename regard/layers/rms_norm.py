@@ -1,7 +1,7 @@
 """Root mean square normalization: y = x / √(mean(x²) + ε) · weight
 
-Zhang and Sennrich, 2019, https://arxiv.org/abs/1910.07467. Without gradients, in float32 on a CPU, the root is taken
-from the length of x, which torch computes in one pass: a third of the time of its own norm, unless x is small.
+Zhang and Sennrich, 2019, https://arxiv.org/abs/1910.07467. Without gradients, in float32 on a CPU, fewer buffers are
+written than by torch's own norm, in the same order of operations, so that the numbers are the same.
 """
 
 import torch
@@ -20,6 +20,5 @@ class RmsNorm(nn.RMSNorm):
         if torch.is_grad_enabled() or x.dtype != torch.float32 or x.device.type != "cpu" or x.numel() < _SMALL:
             return super().forward(x)
         epsilon = torch.finfo(x.dtype).eps if self.eps is None else self.eps
-        length = torch.linalg.vector_norm(x, dim=-1, keepdim=True)
-        normed = x * length.square_().mul_(1 / x.shape[-1]).add_(epsilon).rsqrt_()
+        normed = x * x.square().mean(-1, keepdim=True).add_(epsilon).rsqrt_()
         return normed if self.weight is None else normed.mul_(self.weight)
