@@ -1,4 +1,4 @@
-"""How long `regard translate` takes for one line, from the command to the answer: with torch, and from what is kept ready.
+"""How long `regard translate` takes for one line, command to answer: with torch, and from what is kept ready.
 
     python benchmarks/start.py runs/en-de [--rounds 10] [--json FILE]
 

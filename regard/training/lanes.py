@@ -20,6 +20,7 @@ from torch import Tensor, nn
 
 from regard.attention.reading import Reading
 from regard.base.chance import drawing
+from regard.base.errors import CombinationError
 from regard.base.ranks import ALONE, Ranks
 from regard.data.item import Item
 from regard.layers.dropout import Dropout
@@ -41,6 +42,11 @@ class Lanes:
     def __init__(self, model: nn.Module, count: int | None = None, ranks: Ranks = ALONE) -> None:
         threads = torch.get_num_threads()
         self.count = max(lane_count(model, threads), ranks.size) if count is None else count
+        if self.count > 1 and looks_at_batches(model):
+            raise CombinationError(
+                f"training.lanes: batch norm looks at whole batches, which {self.count} lanes would cut; "
+                "use training.lanes = 1 in one process, or another norm"
+            )
         self._own = block(self.count, ranks.rank, ranks.size)
         self._numbers = range(*self._own)
         self.threads = max(1, threads // len(self._numbers))
@@ -183,7 +189,12 @@ def can_thread(model: nn.Module) -> bool:
 
 def lane_count(model: nn.Module, threads: int) -> int:
     """The number of lanes that is fastest in one process."""
-    return min(threads, _MOST) if can_thread(model) else 1
+    return min(threads, _MOST) if can_thread(model) and not looks_at_batches(model) else 1
+
+
+def looks_at_batches(model: nn.Module) -> bool:
+    """Whether what a model computes in training for an example depends on the others of its batch."""
+    return any(isinstance(part, nn.modules.batchnorm._BatchNorm) for part in model.modules())
 
 
 def twin(model: nn.Module) -> nn.Module:

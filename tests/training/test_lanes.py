@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from regard.attention.multihead import Attention
+from regard.base.errors import CombinationError
 from regard.data.pairs import Batch
 from regard.data.plan import BatchPosition
 from regard.data.windows import Streams, StreamSettings
@@ -33,6 +34,14 @@ def gradients(model: Writer, item: Any, lanes: int, seed: int = 5) -> tuple[list
     model.zero_grad()
     losses = Lanes(model, lanes).backward(examples.measured(), [item], item.count, [seed])
     return [weight.grad.clone() for weight in model.parameters() if weight.grad is not None], list(losses.values())
+
+
+def test_batch_norm_has_one_lane() -> None:
+    model = nn.Sequential(nn.Linear(3, 3), nn.BatchNorm1d(3))
+    assert (lane_count(model, 8), lane_count(model[:1], 8)) == (1, 4)
+    assert Lanes(model, 1).count == 1
+    with pytest.raises(CombinationError, match="batch norm looks at whole batches, which 2 lanes would cut"):
+        Lanes(model, 2)
 
 
 @pytest.mark.parametrize("lanes", [2, 3])
