@@ -2,12 +2,12 @@
 
     python benchmarks/advice.py [--budget 120] [--corpora SCAN dates] [--json benchmarks/results/advice.json]
 
-For each corpus, every model and tokenizer of the grid trains for a sixth of the time; the two of them that give the
-validation set the highest probability, and the advised settings, then train for the whole. The time is the processor
-time of all training steps in one thread, so that other work on the machine does not count; `--budget` is that of the
-smallest corpora, others get a multiple of it. Of each, as many steps are done as fit, and the learning rate falls over
-exactly these. Scores are of held-out pairs. Finished trainings are kept in the working folder and not repeated unless
-their settings change. All corpora at 120 s take four hours of a processor.
+For each corpus, every model of the grid with every tokenizer that makes sense there trains for a sixth of the time;
+the two that give the validation set the highest probability, and the advised settings, then train for the whole. The
+time is the processor time of all training steps in one thread, so that other work on the machine does not count;
+`--budget` is that of the smallest corpora, others get a multiple of it. Of each, as many steps are done as fit, and
+the learning rate falls over exactly these. Scores are of held-out pairs. Finished trainings are kept in the working
+folder and not repeated unless their settings change. All corpora at 120 s take about three hours of a processor.
 """
 
 import argparse
@@ -99,8 +99,9 @@ class Bench:
         return tomllib.loads(advice.text)
 
     def grid(self) -> dict[str, dict[str, Any]]:
-        """Settings made by hand: every model with every tokenizer."""
-        return {f"{model}, {subwords}": self._made(model, subwords) for model in MODELS for subwords in SUBWORDS}
+        """Settings made by hand: every model with every tokenizer that makes sense for the text."""
+        pieces = self.parts.tokenizers
+        return {f"{model}, {subwords}": self._made(model, subwords) for model in MODELS for subwords in pieces}
 
     def best(self, seconds: float, among: Mapping[str, dict[str, Any]], metric: str) -> dict[str, Tried]:
         """What each of some settings reaches in that time, the best first."""
@@ -221,7 +222,10 @@ def main() -> None:
         for name in options.corpora:
             finalists(Bench(name, options.work, options.budget))
         return
-    rows = [row_of(Bench(name, options.work, options.budget)) for name in options.corpora]
+    rows = []
+    for name in options.corpora:
+        rows.append(row_of(Bench(name, options.work, options.budget)))
+        print(rows[-1], flush=True)
     title = f"Advised settings beside the best of a grid, {options.budget:g} s of one thread each"
     print_table(title, rows)
     write_json(options.json, {title: rows})

@@ -20,6 +20,10 @@ SHARED = ROOT.parent / "shared" / "data"
 Pairs = list[tuple[str, str]]
 HELD_OUT = 200
 VALIDATED = 100
+SPELLING = ("characters", "1,000 subwords")
+COMMANDS = ("1,000 subwords", "words")
+SENTENCES = ("1,000 subwords", "8,000 subwords")
+"""tokenizers that make sense for a kind of text; in texts of 500 lines, 8,000 subwords are nearly the words"""
 
 
 @dataclass(frozen=True)
@@ -30,6 +34,8 @@ class Parts:
     dev: Pairs
     test: Pairs
     metric: str
+    tokenizers: tuple[str, ...] = SENTENCES
+    """those of the grid that somebody who knows the text would try"""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dev", self.dev[:VALIDATED])
@@ -48,7 +54,8 @@ def multi30k(count: int, target: str = "de", write: Callable[[str], str] = str) 
     """The first captions of Multi30k, with the target written in another way."""
     train, dev, test = (_captions(part, target) for part in ("train", "val", "test_2016_flickr"))
     made = [[(source, write(text)) for source, text in part] for part in (train[:count], dev, test)]
-    return Parts(made[0], made[1][:HELD_OUT], made[2][:HELD_OUT], "bleu" if count >= 5_000 else "chrf")
+    tokenizers = SENTENCES if any(" " in text for _, text in made[0]) else SPELLING
+    return Parts(made[0], made[1][:HELD_OUT], made[2][:HELD_OUT], "bleu" if count >= 5_000 else "chrf", tokenizers)
 
 
 def short_captions(count: int) -> Parts:
@@ -60,7 +67,8 @@ def short_captions(count: int) -> Parts:
 def dates(count: int) -> Parts:
     """Written dates in many languages, and in ISO 8601."""
     made = written_dates(DateSettings(train=count, dev=HELD_OUT, test=HELD_OUT))
-    return Parts(*([(date.text, date.iso) for date in made[part]] for part in ("train", "dev", "test")), "exact")
+    parts = ([(date.text, date.iso) for date in made[part]] for part in ("train", "dev", "test"))
+    return Parts(*parts, "exact", SPELLING)
 
 
 def scan(count: int) -> Parts:
@@ -70,7 +78,7 @@ def scan(count: int) -> Parts:
         for part in ("train", "test")
     ]
     train, test = (_shuffled(pairs) for pairs in made)
-    return Parts(train[:count], test[:HELD_OUT], test[HELD_OUT : 2 * HELD_OUT], "exact")
+    return Parts(train[:count], test[:HELD_OUT], test[HELD_OUT : 2 * HELD_OUT], "exact", COMMANDS)
 
 
 def inflection(language: str, size: str) -> Parts:
@@ -82,20 +90,20 @@ def inflection(language: str, size: str) -> Parts:
         ]
         for part in (f"train-{size}", "dev", "test")
     )
-    return Parts(train, dev[:HELD_OUT], test[:HELD_OUT], "exact")
+    return Parts(train, dev[:HELD_OUT], test[:HELD_OUT], "exact", SPELLING)
 
 
 def transliteration(count: int) -> Parts:
     """German words, and how they are written in Cyrillic letters."""
     words = {word for _, german in _captions("train", "de") for word in re.findall(r"[A-Za-zäöüßÄÖÜ]{4,}", german)}
     chosen = _shuffled([(word, cyrillic(word)) for word in sorted(words)])
-    return _split(chosen[: count + 2 * HELD_OUT], "exact")
+    return _split(chosen[: count + 2 * HELD_OUT], "exact", SPELLING)
 
 
 def numerals(count: int) -> Parts:
     """Numbers below a million, in digits and in English words."""
     drawn = random.Random(1).sample(range(1_000_000), count + 2 * HELD_OUT)
-    return _split([(str(number), spelled(number)) for number in drawn], "exact")
+    return _split([(str(number), spelled(number)) for number in drawn], "exact", SPELLING)
 
 
 CORPORA: dict[str, Callable[[], Parts]] = {
@@ -179,9 +187,9 @@ def spelled(number: int) -> str:
     return f"{spelled(number // size)} {name}" + (f" {spelled(number % size)}" if number % size else "")
 
 
-def _split(pairs: Sequence[tuple[str, str]], metric: str) -> Parts:
+def _split(pairs: Sequence[tuple[str, str]], metric: str, tokenizers: tuple[str, ...] = SENTENCES) -> Parts:
     mixed = _shuffled(list(dict.fromkeys(pairs)))
-    return Parts(mixed[2 * HELD_OUT :], mixed[:HELD_OUT], mixed[HELD_OUT : 2 * HELD_OUT], metric)
+    return Parts(mixed[2 * HELD_OUT :], mixed[:HELD_OUT], mixed[HELD_OUT : 2 * HELD_OUT], metric, tokenizers)
 
 
 def _shuffled(pairs: Sequence[tuple[str, str]]) -> Pairs:

@@ -12,6 +12,8 @@ from regard.base.errors import RegardError, UsageError, unknown
 
 EXACT = "exact match"
 MEASURES = ("BLEU", "chrF", "TER", EXACT)
+_UNSPACED = {"zh", "ja-mecab", "char"}
+"""tokenizers of BLEU for texts without spaces, in which TER takes each character of East Asia for a word"""
 
 
 @dataclass(frozen=True)
@@ -90,7 +92,8 @@ def metric_of(name: str, tokenize: str | None = None, lowercase: bool = False) -
     if name == "chrF":
         return CHRF(lowercase=lowercase)
     if name == "TER":
-        return TER()  # never minds case, as is the custom
+        asian = tokenize in _UNSPACED
+        return TER(normalized=asian, asian_support=asian)  # never minds case, as is the custom
     if name == EXACT:
         return ExactMatch()
     raise UsageError(f"evaluate: unknown measure '{name}'; measures are: {', '.join(MEASURES)}")

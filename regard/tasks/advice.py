@@ -34,18 +34,18 @@ patience = 10                  # early stopping after this many validations with
 validate_every = {validate_every}
 checkpoint_every = {validate_every}
 metric = "{metric}"            # the validation metric that decides: early stopping, best checkpoint; then the loss
-average = 5                    # average the best checkpoint and its neighbors, if that is no worse
+average = {average}                    # average the best checkpoint and its neighbors, if that is no worse
 
 [training.optimizer]
 name = "{optimizer}"                  # adam, or muon, which needs fewer steps
 learning_rate = {rate}
-
+{decay}
 [training.schedule]
 name = "cosine"                # learning-rate schedule: warm-up, then down to 0 at the last step
 warmup = {warmup}
 {decoding}"""
 
-_AS_THEY_ARE = "subwords size sharing model preset steps warmup optimizer rate validate_every".split()
+_AS_THEY_ARE = "subwords size sharing model preset steps warmup optimizer rate validate_every average".split()
 """what the template takes from the advice without a change"""
 _BATCHES = """[batches]
 tokens = {tokens}                  # per batch, padding included
@@ -55,6 +55,7 @@ _DECODING = """
 name = "beam"
 size = 5
 """
+_DECAYED = "weight_decay = {decay}             # keeps weights small, so that less is learned by heart\n"
 _TAGS = 'tags = "whole"                 # grammatical tags are one token each\n'
 _STEMS = """
 [hallucination]
@@ -82,6 +83,7 @@ def advise_text(files: Sequence[Path], wishes: Wishes, sides: int) -> Advice | N
         data=found.table(),
         tags=_TAGS * advice.tagged,
         batches=_BATCHES.format(tokens=advice.tokens) + _STEMS * advice.tagged if sides == 2 else "",
+        decay=_DECAYED.format(decay=advice.decay) if advice.decay else "",
         metric=advice.metric if found.sets.dev else "loss",
         decoding=_decoding(advice) if sides == 2 else "",
         sizes="".join(f"{key} = {json.dumps(value)}\n" for key, value in advice.sizes.items()),

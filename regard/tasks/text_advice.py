@@ -18,6 +18,8 @@ _TINY, _MIDDLE, _SMALL = 150_000, 1_000_000, 3_000_000
 """lines below which a Transformer of that size has enough weights"""
 _MUON = {("transformer", "tiny"), ("seq2seq", "dates"), ("seq2seq", "small")}
 """small sizes, for which Muon was far ahead of Adam in the same time"""
+_DECAY = 0.1
+"""weight decay of a small Transformer that reads natural sentences many times; see docs/measured.md"""
 _USUAL_RATIO = 2.0
 """the limit of decoding strategies, unless it is set"""
 _FEW = 2_000
@@ -53,6 +55,10 @@ class TextAdvice:
     optimizer: str
     rate: float
     validate_every: int
+    decay: float = 0.0
+    """weight decay"""
+    average: int = 5
+    """of so many validations in a row the weights are averaged"""
     metric: str
     """the validation metric, where there is something to validate on"""
     reasons: tuple[str, ...]
@@ -83,6 +89,7 @@ def advise(text: TextStatistics, model: str | None = None, preset: str | None = 
     often = _epochs(epoch) * (2.5 if tagged else 1)  # every second pair is a new one
     steps = _between(300 if kind == "sentences" else 1_500, round(often * epoch / tokens), 100_000)
     metric, why = _metric(kind, text.lines)
+    decays = kind == "sentences" and (named, sized) == ("transformer", "tiny")
     pieces = _pieces(subwords, size) + _each(kind, joint, text)
     return TextAdvice(
         model=named,
@@ -98,7 +105,9 @@ def advise(text: TextStatistics, model: str | None = None, preset: str | None = 
         warmup=100 if tagged else _between(50, steps // 12, 4_000),
         optimizer=optimizer,
         rate=0.006 if tagged and optimizer == "muon" else round(rate * min(1.0, math.sqrt(tokens / 2048)), 4),
-        validate_every=_between(50, steps // (12 if tagged else 25), 2_000),
+        validate_every=_between(50, steps // (12 if tagged else 15 if decays else 25), 2_000),
+        decay=_DECAY if decays else 0.0,
+        average=3 if decays else 5,
         metric=metric,
         tagged=tagged,
         reasons=(

@@ -28,6 +28,14 @@ def test_tokenizers_are_sacrebleus(tokenize: str) -> None:
     assert f"tok:{tokenize}" in corpus_scores(OUTPUTS, REFERENCES, tokenize=tokenize)[0].signature
 
 
+def test_a_character_of_chinese_is_a_word_for_ter_too() -> None:
+    outputs, references = ["兩隻狗在雪裡玩。"], ["兩隻貓在雪裡玩。"]
+    score = corpus_scores(outputs, references, measures=("TER",), tokenize="zh")[0]
+    assert score.value == pytest.approx(100 / 8)  # one of seven characters and a full stop
+    assert "asian:yes" in score.signature
+    assert corpus_scores(outputs, references, measures=("TER",))[0].value == 100
+
+
 def test_case_may_be_left_out_of_all_of_them() -> None:
     loud = [text.upper() for text in OUTPUTS]
     same = [score.value for score in corpus_scores(loud, OUTPUTS, lowercase=True)]

@@ -121,6 +121,12 @@ def test_more_text_makes_larger_models_that_need_less_dropout() -> None:
         assert less.tokens <= more.tokens
 
 
+def test_weights_of_a_small_transformer_decay() -> None:
+    assert (advise(SENTENCES).decay, advise(SENTENCES).average) == (0.1, 3)
+    for text, model in ((SENTENCES, "seq2seq"), (INFLECTION, None), (replace(SENTENCES, lines=3_000_000), None)):
+        assert advise(text, model).decay == 0
+
+
 @pytest.mark.parametrize("lines", [1, 10, 50, 500, 15_000, 200_000, 10_000_000])
 @pytest.mark.parametrize("text", ALL.values(), ids=list(ALL))
 def test_numbers_are_in_proportion(text: TextStatistics, lines: int) -> None:

@@ -19,7 +19,7 @@ app = typer.Typer(add_completion=False)
 )
 def average(
     models: Annotated[list[Path], typer.Argument(help="Model files, run folders or snapshots of the same settings.")],
-    out: Annotated[Path, typer.Option(help="The file to write.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.")],
 ) -> None:
     """Average the weights of models of the same settings; the mean is often better than each of them."""
     from regard.runs.artifact import save_artifact

@@ -26,7 +26,7 @@ PROGRAMS = ("ctranslate2", "onnx", "huggingface", "sentence-transformers")
 def export(
     model: Annotated[Path, typer.Argument(help="A model file or run folder.")],
     to: Annotated[str, typer.Option(help=f"The format: {', '.join(PROGRAMS[:-1])} or {PROGRAMS[-1]}.")],
-    out: Annotated[Path, typer.Option(help="The folder to write.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The folder to write.")],
     quantize: Annotated[
         str | None, typer.Option(help="Quantization of the weights: float32, int8, int16, float16 …")
     ] = None,

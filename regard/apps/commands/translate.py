@@ -52,6 +52,8 @@ _SHOWN = 256
 app = typer.Typer(add_completion=False)
 _USUAL = {"precision": "float32", "shortlist": False, "engine": "auto", "threads": None}
 _LONGEST_LINE = 1_000_000
+_NOTED = 5
+"""so many notes about lines are shown, and the others counted"""
 
 
 @app.command(
@@ -176,12 +178,14 @@ def translate(
     several = n_best is not None and n_best > 1
     translated = keeping(markup, translator.keeper, plainly, prefix=prefix, alignments=alignments, n_best=several)
 
+    notes = _Notes()
+
     def work(texts: list[str]) -> list[str]:
         written = []
         for text, one in zip(texts, translated(texts), strict=True):
             number = numbers.popleft()
             for note in one.notes:
-                typer.echo(f"regard: line {number}: {note.message}", err=True)
+                notes.add(number, note.message)
             written.append(_written(text, _linked(one, alignments), number, as_json, n_best))
         advance(len(texts))
         return written
@@ -202,10 +206,12 @@ def translate(
 
         with joined_ranks(device) as ranks, nullcontext() if own_rank() else sink(out) as place, shown as advance:
             write_together(ranks, lines(), place, partial(translate_stream, translate_batch=work, blank=blank))
+        notes.end()
         return
     with sink(out) as target, shown as advance:
         if pump(lines(), target, work, most=min(batch, _SHOWN) if given else batch, blank=blank) == "interrupted":
             raise KeyboardInterrupt
+    notes.end()
     if is_plain and split is None and not isinstance(translator, ReadyTranslator):
         from regard.decoding.readying import make_ready
 
@@ -224,6 +230,22 @@ def _opened(models: list[Path], device: str, **speed: Any) -> Any:
     if not isinstance(translator, Translator):
         raise UsageError(f"{models[0]}: a language model, which has nothing to translate from; use regard generate")
     return translator
+
+
+class _Notes:
+    """Tells the first notes about lines, and at the end how many more there were: a poor model has one for each."""
+
+    def __init__(self) -> None:
+        self._count = 0
+
+    def add(self, line: int, message: str) -> None:
+        self._count += 1
+        if self._count <= _NOTED:
+            _tell(f"line {line}: {message}")
+
+    def end(self) -> None:
+        if self._count > _NOTED:
+            _tell(f"{self._count - _NOTED:,} more notes of this kind are not shown")
 
 
 def _linked(one: Any, alignments: bool) -> Any:

@@ -122,6 +122,14 @@ def test_a_cut_translation_is_noted_with_its_line(home: Path, run: Run) -> None:
     assert done.err == "regard: line 3: the translation did not end within 1 token and was cut there\n"
 
 
+def test_many_notes_are_counted_rather_than_shown(home: Path, run: Run) -> None:
+    done = run("translate", "runs/en-de", "--max-length", "1", stdin=f"{TEXTS[0]}\n" * 8)
+    assert done.code == 0
+    *shown, last = done.err.splitlines()
+    assert [line.split(":")[1] for line in shown] == [f" line {number}" for number in range(1, 6)]
+    assert last == "regard: 3 more notes of this kind are not shown"
+
+
 def test_a_line_that_is_too_long_is_translated_in_parts(home: Path, run: Run) -> None:
     done = run("translate", "runs/en-de", "--beam", "1", stdin=" ".join(["dog"] * 200))
     assert done.code == 0
