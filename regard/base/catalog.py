@@ -32,6 +32,9 @@ from typing import Any
 from regard.base.config import Choice, convert, from_dict
 from regard.base.errors import ConfigError, unknown
 
+_FEW = 4
+"""members with a setting that another has not, which are named in its error"""
+
 
 @dataclass(frozen=True, repr=False)
 class Catalog(Choice):
@@ -131,7 +134,25 @@ class Catalog(Choice):
         if name is None:
             raise ConfigError(f"{where}.name: missing; {self.kind} are: {', '.join(self.names)}")
         member = self.get(str(name), f"{where}.name")
-        return from_dict({key: item for key, item in value.items() if key != "name"}, member, where)
+        settings = {key: item for key, item in value.items() if key != "name"}
+        try:
+            return from_dict(settings, member, where)
+        except ConfigError as error:
+            strange = [key for key in settings if f"{where}: unknown '{key}'" in str(error)]
+            if not strange:
+                raise
+            raise ConfigError(f"{error}{self._owners(strange[0])}") from error
+
+    def _owners(self, setting: str) -> str:
+        """Whose setting it is, for the error message of a member that has not got it."""
+        owners = [name for name in self.names if self._has(name, setting)]
+        return f"; '{setting}' is a setting of {', '.join(owners)}" if 0 < len(owners) <= _FEW else ""
+
+    def _has(self, name: str, setting: str) -> bool:
+        try:
+            return setting in {field.name for field in dataclasses.fields(self.get(name)) if field.init}
+        except ConfigError:  # a file without a member
+            return False
 
     def _from_text(self, text: str, where: str) -> Any:
         try:
@@ -177,7 +198,8 @@ class Catalog(Choice):
         hints = typing.get_type_hints(member, include_extras=True)
         for setting, value in given.items():
             if setting not in fields:
-                raise ConfigError(unknown(f"{where}.{name}", setting, fields, "its settings"))
+                strange = unknown(f"{where}.{name}", setting, fields, "its settings")
+                raise ConfigError(strange + self._owners(setting))
             given[setting] = convert(value, hints[setting], f"{where}.{name}.{setting}")
         for setting, field in fields.items():
             nothing = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING

@@ -178,6 +178,12 @@ def test_mistakes_are_told_with_their_place(figures: Catalog, spec: Any, sentenc
     assert str(error.value).startswith(sentence)
 
 
+@pytest.mark.parametrize("spec", [{"name": "two_sided", "scale": 2.0}, "two_sided(scale=2.0)"])
+def test_the_setting_of_another_is_told_whose_it_is(figures: Catalog, spec: Any) -> None:
+    with pytest.raises(ConfigError, match=r"unknown 'scale'; .*; 'scale' is a setting of round$"):
+        figures.choose(spec, "run.figure")
+
+
 def test_without_a_place_the_folder_is_the_place(figures: Catalog) -> None:
     with pytest.raises(ConfigError, match=r"^figures: unknown 'rond'"):
         figures.make("rond")
