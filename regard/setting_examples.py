@@ -35,6 +35,7 @@ EXAMPLES: dict[str, Any] = {
     "decoding.top_p": 0.9,
     "decoding.temperature": 0.8,
     "model.key_heads": 2,
+    "model.stage_kernels": [5, 3],
     "model.memory": "rolling(128)",
     "model.feedforward": 1_024,
     "model.feed": "gated",
