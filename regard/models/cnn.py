@@ -162,7 +162,7 @@ class CnnModel(PictureModel):
         features = {"flat": before * height * width, "asked": design.heads * design.hidden}.get(design.pooling, before)
         compared = before if design.keys_at is None else design.stage_widths[design.keys_at - 1] + extra
         self.reader = (
-            Asked(question, compared, before, design.hidden, design.heads) if design.pooling == "asked" else None
+            AskedPooling(question, compared, before, design.hidden, design.heads) if design.pooling == "asked" else None
         )
         if question:
             self.head: nn.Module = nn.Sequential(
@@ -284,7 +284,7 @@ class CnnLayer(nn.Module):
         return x
 
 
-class Asked(nn.Module):
+class AskedPooling(nn.Module):
     """What each question reads of the pixels of its picture in each head: √n Σ_j softmax_j(W_q q · W_k x_j) W_v y_j.
 
     Heads share W_v.
