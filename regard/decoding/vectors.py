@@ -77,9 +77,8 @@ class PooledVectors(ABC):
         return unit(vectors) if (self.normalize if normalize is None else normalize) else vectors
 
     def embed_layers(self, inputs: EncoderInputs, *, pooling: Pooling | None = None) -> list[VectorArray]:
-        """The pooled output of each layer of the encoder, the first layer first; a decoder has no part in it."""
-        named = self.encoder.named_modules()
-        layers = [part for name, part in named if isinstance(part, Block) and not name.startswith("decoder.")]
+        """The pooled output of each layer that works while the encoder does, the first layer first."""
+        layers = [module for module in self.encoder.modules() if isinstance(module, Block)]
         if not layers:
             raise UsageError(f"embed: a {type(self.encoder).__name__} has no layers to look at one by one")
         return self._pooled(inputs, pooling, lambda run: _watched(layers, run))

@@ -59,7 +59,7 @@ class Cnn(Design):
     """the height and width of what each convolution sees: 1 is a linear layer at each pixel; none: 3 in every layer"""
     norm: Literal["group", "batch"] = "group"
     """group: channels are normalized over each picture, which tells every pixel about the whole of it; batch: over all
-    pixels of a step (of each lane), and later by the mean and deviation that were seen in training"""
+    pixels of a step, which has one lane then, and later by the mean and deviation that were seen in training"""
     non_local: tuple[int, ...] = ()
     """the layers, counted from 1, after which a non-local block stands; a layer named twice has two of them"""
     kind: NonLocalKind = "embedded_gaussian"

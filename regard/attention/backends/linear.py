@@ -57,7 +57,7 @@ class Linear(Backend):
         if torch.is_grad_enabled() and not torch.is_autocast_enabled(query.device.type):
             output: Tensor = _Quotient.apply(query, key, value)
             return Attended(output)
-        return Attended(_divide(query @ (key.mT @ _with_ones(value))))
+        return Attended(_read(query, key, value))
 
     def _causal(self, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
         batch, heads, _, width = key.shape
@@ -85,17 +85,22 @@ def _share(total: Tensor) -> Tensor:
     return total.masked_fill(nothing, 1.0).reciprocal().masked_fill(nothing, 0.0)
 
 
+def _read(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    """What is read of all keys."""
+    return _divide(query @ (key.mT @ _with_ones(value)))
+
+
 class _Quotient(torch.autograd.Function):
-    """What is read of all keys, `_divide(query @ (key.mT @ _with_ones(value)))`, with the gradient written out.
+    """`_read` with the gradient written out.
 
     With R = query @ S, its last column r, output = R / r and G the gradient of the output, that of R is G / r, and
-    -Σ (G / r) output in the last column. Nothing as wide as the features is computed but products.
+    -Σ (G / r) output in the last column. Nothing as wide as the features is computed but products. Where the gradient
+    is to be differentiated again, as by MAML, it is that of `_read` itself.
     """
 
     @staticmethod
     def forward(ctx: Any, query: Tensor, key: Tensor, value: Tensor) -> Tensor:
-        value = _with_ones(value)
-        summed = key.mT @ value
+        summed = key.mT @ _with_ones(value)
         read = query @ summed
         share = _share(read[..., -1:])
         batch, heads, length, width = read.shape
@@ -107,10 +112,14 @@ class _Quotient(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         query, key, value, summed, share, output = ctx.saved_tensors
+        if torch.is_grad_enabled():
+            sides = [side if side.requires_grad else side.detach().requires_grad_() for side in (query, key, value)]
+            of_query, of_key, of_value = torch.autograd.grad(_read(*sides), sides, gradient, create_graph=True)
+            return of_query, of_key, of_value
         given = gradient * share
         of_read = torch.cat([given, -(given * output).sum(-1, keepdim=True)], dim=-1)
         of_summed = query.mT @ of_read
-        return of_read @ summed.mT, value @ of_summed.mT, key @ of_summed[..., :-1]
+        return of_read @ summed.mT, _with_ones(value) @ of_summed.mT, key @ of_summed[..., :-1]
 
 
 def _aligned(call: Call) -> bool:

@@ -1,3 +1,4 @@
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -73,3 +74,15 @@ def test_a_mask_that_was_expanded_still_hides_whole_keys() -> None:
 def test_chunks_are_at_least_one() -> None:
     with pytest.raises(ConfigError, match="linear: chunk must be at least 1, but is 0"):
         Linear(chunk=0)
+
+
+def test_the_gradient_of_the_gradient_is_right_too() -> None:
+    one = call(queries=4, keep=PADDING)
+    sides = [side[:1, :1].clone().requires_grad_() for side in (one.query, one.key, one.value)]
+
+    def read(*given: torch.Tensor) -> torch.Tensor:
+        query, key, value = (side.expand(2, 3, -1, -1) for side in given)
+        return Linear()(replace(one, query=query, key=key, value=value)).output
+
+    assert torch.autograd.gradcheck(read, sides)
+    assert torch.autograd.gradgradcheck(read, sides)
