@@ -3,11 +3,15 @@
 from pathlib import Path
 from typing import Any
 
+import pytest
 import torch
 
+from regard.decoding import ready_file
+from regard.decoding.ready_file import ready_place
 from regard.decoding.translator import Translator
 from regard.decoding.workers import one_core
 from regard.models.transformer import Transformer
+from regard.native.kernels import kernels
 from tests.data.examples import subwords
 
 
@@ -28,6 +32,14 @@ def model_file(folder: Path) -> Path:
     made = folder / "model.safetensors"
     made.write_bytes(b"a model")
     return made
+
+
+def use_cache(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep models ready in this folder; skip the test where there are no compiled kernels."""
+    monkeypatch.delenv("ATEN_CPU_CAPABILITY", raising=False)
+    if kernels() is None or ready_place(model_file(folder)) is None:
+        pytest.skip("there are no compiled kernels here")
+    monkeypatch.setattr(ready_file, "cache_folder", lambda: folder / "cache")
 
 
 def answers(one: Any, texts: list[str]) -> Any:

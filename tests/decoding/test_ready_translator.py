@@ -1,7 +1,6 @@
 """A translator that starts at once answers what the whole one answers, and asks it for the rest."""
 
 import shutil
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +11,8 @@ from regard.decoding.ready_translator import open_ready
 from regard.decoding.readying import make_ready
 from regard.decoding.strategies.beam import Beam
 from regard.decoding.translator import Translator
-from regard.native.kernels import kernels
 from tests.data.examples import LINES
-from tests.decoding.ready import answers, model_file, translator
+from tests.decoding.ready import answers, model_file, translator, use_cache
 
 TEXTS = [*dict.fromkeys(LINES)][:8]
 
@@ -41,13 +39,9 @@ class Pair:
 
 
 @pytest.fixture
-def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Pair]:
-    monkeypatch.delenv("ATEN_CPU_CAPABILITY", raising=False)
-    if kernels() is None or ready_place(model_file(tmp_path)) is None:
-        pytest.skip("there are no compiled kernels here")
-    made = Pair(tmp_path)
-    yield made
-    made.place.unlink(missing_ok=True)
+def pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pair:
+    use_cache(tmp_path, monkeypatch)
+    return Pair(tmp_path)
 
 
 def test_answers_are_the_same_to_the_last_digit(pair: Pair) -> None:
@@ -67,13 +61,11 @@ def test_the_models_own_search_is_kept(strategy: Beam, tmp_path: Path, pair: Pai
     other = Pair(tmp_path, strategy=strategy)
     assert answers(other.ready, TEXTS) == answers(other.whole, TEXTS)
     assert other.asked == 0
-    other.place.unlink()
 
 
 def test_the_patient_search_too(tmp_path: Path, pair: Pair) -> None:
     other = Pair(tmp_path, strategy=Beam(patience=None), max_source=40)
     assert answers(other.ready, TEXTS[:3]) == answers(other.whole, TEXTS[:3])
-    other.place.unlink()
 
 
 class Braces:

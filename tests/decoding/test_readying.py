@@ -9,30 +9,24 @@ from regard.decoding.ready_file import ready_place
 from regard.decoding.readying import make_ready
 from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategies.greedy import Greedy
-from regard.native.kernels import kernels
-from tests.decoding.ready import model_file, translator
+from tests.decoding.ready import model_file, translator, use_cache
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
 
 
 @pytest.fixture(autouse=True)
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("ATEN_CPU_CAPABILITY", raising=False)
-    native = kernels()
-    if native is None or ready_place(model_file(tmp_path)) is None:
-        pytest.skip("there are no compiled kernels here")
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    use_cache(tmp_path, monkeypatch)
 
 
 def test_a_model_is_written_once_and_under_its_content(tmp_path: Path) -> None:
     model = model_file(tmp_path)
-    model.write_bytes(str(tmp_path).encode())  # of this test alone
     make_ready(model, translator())
     place = ready_place(model)
     assert place is not None
     before = place[0].stat().st_mtime_ns
     make_ready(model, translator())
     assert place[0].stat().st_mtime_ns == before
-    place[0].unlink()
 
 
 @pytest.mark.parametrize(
@@ -40,7 +34,6 @@ def test_a_model_is_written_once_and_under_its_content(tmp_path: Path) -> None:
 )
 def test_what_a_compiled_search_does_not_do_is_not_kept(strategy: Beam, tmp_path: Path) -> None:
     model = model_file(tmp_path)
-    model.write_bytes(str(tmp_path).encode())
     make_ready(model, translator(strategy=strategy))
     place = ready_place(model)
     assert place is not None
