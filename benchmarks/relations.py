@@ -1,6 +1,6 @@
 """Non-local blocks: the same CNN with them and without, on generated questions about pictures (Sort-of-CLEVR).
 
-    python benchmarks/relations.py [--steps 3000] [--presets non_local relations] [--json FILE]
+    python benchmarks/relations.py [--steps 6000] [--presets non_local relations] [--json FILE]
 
 Both are `recipes/relations.toml`, once with the preset `relations`; a training that was interrupted is resumed. The
 table has the accuracy on questions about one object (plain) and about its relation to the others (relational), about
@@ -32,7 +32,7 @@ SIZE = 40
 def main() -> None:
     """Draw the pictures, train both, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--steps", type=int, default=3_000, help="training steps of each")
+    parser.add_argument("--steps", type=int, default=6_000, help="training steps of each")
     parser.add_argument("--presets", nargs="+", default=["non_local", "relations"], help="the models")
     parser.add_argument("--work", type=Path, default=WORK, help="where pictures and runs are kept")
     parser.add_argument("--json", help="also write the figures to this file")
@@ -41,7 +41,7 @@ def main() -> None:
     if not (folder / "test-plain.npz").exists():
         write_relations(folder, COUNTS, SIZE)
     rows = [row(preset, folder, options.steps) for preset in options.presets]
-    title = f"Sort-of-CLEVR, {COUNTS['test']} new pictures, {options.steps:,} steps of 64 pictures"
+    title = f"Sort-of-CLEVR, {COUNTS['test']} new pictures, {options.steps:,} steps of 16 pictures"
     print(machine())
     print_table(title, rows)
     write_json(options.json, {title: rows})

@@ -28,12 +28,14 @@ from regard.attention.score import SCORES
 from regard.base.errors import ConfigError, check_at_least
 from regard.layers.dropout import Dropout
 from regard.layers.non_local import NonLocal, NonLocalKind
+from regard.layers.waves import waves
 from regard.models.model import Design, weights_in
 from regard.models.pictured import PICTURE_SIZES, GridSight, PictureModel, check_picture, class_layer, whole_grid
 
 _RELATIONS: dict[str, Any] = {
     "stage_widths": (32, 64, 64, 64, 64, 64), "stage_strides": (2, 3, 1, 1, 1, 1),
-    "stage_kernels": (5, 5, 1, 1, 1, 1), "norm": "batch", "coordinates": "added", "heads": 4, "hidden": 64,
+    "stage_kernels": (5, 5, 1, 1, 1, 1), "norm": "batch", "coordinates": "added", "frequencies": 2, "heads": 4,
+    "hidden": 64,
 }  # fmt: skip
 """of 40 × 40 pixels, seven rows and columns are left from the second layer on. Each sees 13 × 13 pixels there: the
 whole of an object of seven whose middle it has; the layers after it look no farther"""
@@ -69,6 +71,9 @@ class Cnn(Design):
     at first, each pixel looks at many"""
     coordinates: Literal["none", "added"] = "none"
     """added: two further channels of each map hold the row and the column of each pixel"""
+    frequencies: int | None = None
+    """with coordinates = "added": how many octaves of waves are given beside them, sin and cos of 2ᵏπu for k = 0, 1, …
+    where u goes from 0 to 1 over the picture; the product of two pixels then tells how near they are"""
     pooling: Literal["mean", "max", "flat", "asked"] = "mean"
     """how the last map becomes one vector: the mean or maximum over pixels, all pixels one after the other, or asked:
     the question about the picture attends to its pixels"""
@@ -98,6 +103,7 @@ class Cnn(Design):
         if self.kind == "concatenation" and self.product_scale != "none":
             raise ConfigError("cnn: product_scale is for kinds that multiply two pixels, which concatenation does not")
         check_at_least("cnn", 1, heads=self.heads, hidden=self.hidden)
+        check_at_least("cnn", 1, frequencies=1 if self.frequencies is None else self.frequencies)
         if not self.stage_widths or min(*self.stage_widths, *self.stage_strides, *self.kernels, 9) < 1:
             raise ConfigError("cnn: stage_widths, stage_strides and stage_kernels must be 1 or more in each layer")
         for name, given in (("stage_strides", self.stage_strides), ("stage_kernels", self.kernels)):
@@ -129,6 +135,8 @@ class Cnn(Design):
             raise ConfigError(
                 "cnn: pooling = 'asked' and asked_at are for questions about pictures, but the data asks none"
             )
+        if self.frequencies and self.coordinates == "none":
+            raise ConfigError("cnn: frequencies are those of coordinates, so they want coordinates = 'added'")
         channels, height, width, classes = self.sizes_from(sizes)
         return CnnModel(self, channels, height, width, classes, sizes.get("question", 0))
 
@@ -152,15 +160,15 @@ class CnnModel(PictureModel):
         for at, (after, stride, kernel) in enumerate(stages, start=1):
             blocks = [NonLocal(kind=design.kind, score=score) for named in design.non_local if named == at]
             read = question if design.asked_at is not None and design.asked_at <= at else 0
-            extra = 2 if design.coordinates == "added" else 0
-            layers.append(CnnLayer(before, after, stride, kernel, design.norm, blocks, extra, read))
+            octaves = design.frequencies or 0 if design.coordinates == "added" else None
+            layers.append(CnnLayer(before, after, stride, kernel, design.norm, blocks, octaves, read))
             height, width = -(-height // stride), -(-width // stride)
             grids.append((height, width))
-            before = after + extra
+            before = after + layers[-1].extra
         self.layers, self.grids = nn.ModuleList(layers), grids
         self.dropout = Dropout(design.dropout)
         features = {"flat": before * height * width, "asked": design.heads * design.hidden}.get(design.pooling, before)
-        compared = before if design.keys_at is None else design.stage_widths[design.keys_at - 1] + extra
+        compared = before if design.keys_at is None else design.stage_widths[design.keys_at - 1] + layers[-1].extra
         self.reader = (
             AskedPooling(question, compared, before, design.hidden, design.heads) if design.pooling == "asked" else None
         )
@@ -252,7 +260,7 @@ class CnnLayer(nn.Module):
         kernel: int,
         norm: Literal["group", "batch"],
         blocks: list[NonLocal],
-        extra: int,
+        octaves: int | None,
         question: int = 0,
     ) -> None:
         super().__init__()
@@ -263,8 +271,8 @@ class CnnLayer(nn.Module):
             nn.init.zeros_(self.convolution.bias)
         groups = max(groups for groups in (8, 4, 2, 1) if after % groups == 0)
         self.norm = nn.BatchNorm2d(after) if norm == "batch" else nn.GroupNorm(groups, after)
-        self.extra = extra
-        self.blocks = nn.ModuleList(block.build(after + extra) for block in blocks)
+        self.octaves, self.extra = octaves, 0 if octaves is None else 2 * (1 + 2 * octaves)
+        self.blocks = nn.ModuleList(block.build(after + self.extra) for block in blocks)
 
     def forward(
         self,
@@ -277,8 +285,8 @@ class CnnLayer(nn.Module):
             scale, shift = self.asked(questions)[:, :, None, None].chunk(2, dim=1)
             x = (1 + scale) * x + shift
         x = x.relu()
-        if self.extra:
-            x = torch.cat([x, _coordinates(x)], dim=1)
+        if self.octaves is not None:
+            x = torch.cat([x, _coordinates(x, self.octaves)], dim=1)
         for block in self.blocks:
             x = block(x)
         return x
@@ -329,7 +337,9 @@ def _slots(which: Int64[Tensor, "asked"]) -> tuple[Int64[Tensor, "asked"], int]:
     return before, int(counts.max())
 
 
-def _coordinates(x: Tensor) -> Tensor:
-    """The row and the column of each pixel, from -1 to 1, [batch, 2, rows, columns]."""
+def _coordinates(x: Tensor, octaves: int) -> Tensor:
+    """The row and the column of each pixel, from -1 to 1, and their waves, [batch, extra, rows, columns]."""
     sides = [torch.linspace(-1, 1, size, device=x.device, dtype=x.dtype) for size in x.shape[2:]]
-    return torch.stack(torch.meshgrid(*sides, indexing="ij")).expand(len(x), -1, -1, -1)
+    places = torch.stack(torch.meshgrid(*sides, indexing="ij"), dim=-1)
+    made = torch.cat([places, waves((places + 1) / 2, octaves)[..., 2:]], dim=-1)
+    return made.permute(2, 0, 1).expand(len(x), -1, -1, -1)

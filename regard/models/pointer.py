@@ -33,6 +33,7 @@ from regard.layers.mixers.self_attention import SelfAttention
 from regard.layers.reader import SingleHead
 from regard.layers.residual import Residual
 from regard.layers.stack import Stack
+from regard.layers.waves import waves
 from regard.models.model import Design, Encoder, weights_in
 from regard.models.writer import LayerState, State, fitting
 
@@ -166,9 +167,3 @@ class PointerModel(Encoder):
         key = table[:, None]
         logits, _ = logits_of(self.pointer.reading.call(hidden[:, None], key, key))
         return logits[:, 0].masked_fill(~keep[:, None], -math.inf)
-
-
-def waves(x: Float[Tensor, "*batch coordinates"], octaves: int) -> Float[Tensor, "*batch wider"]:
-    """Each coordinate x, and sin and cos of 2ᵏπx for k = 0, 1, … below `octaves`."""
-    phases = (x[..., None] * (math.pi * 2.0 ** torch.arange(octaves, device=x.device, dtype=x.dtype))).flatten(-2)
-    return torch.cat((x, phases.sin(), phases.cos()), -1)

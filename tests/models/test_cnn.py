@@ -18,6 +18,18 @@ def test_maps_shrink_by_strides_and_coordinates_are_added() -> None:
     torch.testing.assert_close(columns[0], torch.linspace(-1, 1, 4))
 
 
+def test_waves_of_coordinates_tell_how_near_two_pixels_are() -> None:
+    model = Cnn(stage_widths=(4,), stage_strides=(1,), coordinates="added", frequencies=2).build(SIZES)
+    features = model.encode(torch.randn(1, 3, 9, 8))[0][0].unflatten(0, (9, 8))
+    places, waves = features[..., 4:6], features[..., 6:].double()
+    assert waves.shape[-1] == 8
+    apart = (places[0, 0] - places[5, 3]).double() / 2 * torch.pi
+    wanted = torch.cos(apart).sum() + torch.cos(2 * apart).sum()
+    torch.testing.assert_close((waves[0, 0] * waves[5, 3]).sum(), wanted, atol=1e-6, rtol=0)
+    with pytest.raises(ConfigError, match="frequencies are those of coordinates"):
+        Cnn(frequencies=2).build(SIZES)
+
+
 def test_a_kernel_of_one_looks_at_its_own_pixel_alone() -> None:
     model = Cnn(stage_widths=(4, 6), stage_strides=(1, 1), stage_kernels=(5, 1)).build(SIZES)
     assert [layer.convolution.kernel_size for layer in model.layers] == [(5, 5), (1, 1)]

@@ -3,7 +3,7 @@ import math
 import pytest
 import torch
 
-from regard.models.pointer import Pointer, PointerModel, waves
+from regard.models.pointer import Pointer, PointerModel
 
 SIZES = {"coordinates": 2}
 LENGTHS = torch.tensor([5, 3, 4])
@@ -67,12 +67,3 @@ def test_the_score_is_that_of_the_paper() -> None:
             for at in range(int(LENGTHS[row]) + 1):
                 wanted = readout @ torch.tanh(table[row, at] @ for_key + hidden[row, step] @ for_query)
                 torch.testing.assert_close(found[row, step, at], wanted)
-
-
-def test_waves_are_sines_and_cosines_of_octaves() -> None:
-    x = torch.tensor([0.3, 0.9], dtype=torch.float64)
-    wanted = [0.3, 0.9]
-    for wave in (math.sin, math.cos):
-        wanted += [wave(math.pi * 2**k * value) for value in (0.3, 0.9) for k in range(3)]
-    torch.testing.assert_close(waves(x, 3), torch.tensor(wanted, dtype=torch.float64))
-    assert torch.equal(waves(x, 0), x)
