@@ -8,7 +8,7 @@
 `unknown`: "swap A B" → "B A", "first A B" → "A" and "last A B" → "B", where A and B are new words in every line; with a
 vocabulary of the three commands and two hundred frequent words, those of the test set are all outside it. Inflection:
 the letters of a lemma and its tags, one token each, become the letters of a form. Exact matches on the test set. Both
-ways, with copying and without (writing), have hallucinated stems.
+ways, with copying and without (writing), have hallucinated stems, which teach copying too, unless --stems is 0.
 """
 
 import argparse
@@ -41,6 +41,7 @@ def main() -> None:
     parser.add_argument("sets", nargs="+", help="unknown, or languages of SIGMORPHON 2017: german, spanish …")
     parser.add_argument("--steps", type=int, default=6000, help="training steps of inflection; unknown words take 600")
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS, help="with copying, without it, or both")
+    parser.add_argument("--stems", type=float, default=0.5, help="inflection: the share of hallucinated examples")
     parser.add_argument("--data", type=Path, default=SHARED, help="the folder of SIGMORPHON 2017")
     parser.add_argument("--work", type=Path, default=WORK, help="where runs are kept")
     parser.add_argument("--json", help="also write the figures to this file")
@@ -52,19 +53,19 @@ def main() -> None:
         for part in PARTS:
             write(folder, part, unknown(part) if name == "unknown" else inflected(options.data, name, part))
         steps = 600 if name == "unknown" else options.steps
-        rows += [trained(folder, way, steps) for way in options.ways]
+        rows += [trained(folder, way, steps, options.stems) for way in options.ways]
     print(machine())
     print_table("Exact matches, %", rows)
     write_json(options.json, {"Exact matches, %": rows})
 
 
-def trained(folder: Path, way: str, steps: int) -> dict[str, str]:
+def trained(folder: Path, way: str, steps: int, stems: float) -> dict[str, str]:
     """Train one model, or resume it, and evaluate it on the test set."""
     sets = [f"data.{part}=['{folder / f'{part}.src'}', '{folder / f'{part}.tgt'}']" for part in ("train", "dev")]
-    name = f"{way}-{steps}"
+    name = f"{way}-{steps}" + ("" if stems == 0.5 else f"-{stems:g}")
     changes = [f"name={name}", f"training.steps={steps}", *sets, *([] if way == "copying" else ["model.copy=none"])]
     if folder.name != "unknown":
-        changes += ["data.format=text"]
+        changes += ["data.format=text", f"hallucination.rate={stems}" if stems else "hallucination=none"]
     else:
         changes += ["subwords.min_count=20", "model.dropout=0.1", "training.validate_every=200"]
     recipe = RECIPES.get(folder.name, INFLECTION)
