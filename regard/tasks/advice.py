@@ -21,9 +21,7 @@ task = "{task}"
 kind = "{subwords}"            # bpe, unigram, word or character
 size = {size}
 sharing = "{sharing}"          # one vocabulary for both languages, or separate ones
-{tags}
-{batches}
-
+{tags}{batches}
 [model]
 name = "{model}"
 preset = "{preset}"            # any of its settings can be set here too; the less text, the more dropout
@@ -47,7 +45,8 @@ warmup = {warmup}
 
 _AS_THEY_ARE = "subwords size sharing model preset steps warmup optimizer rate validate_every average".split()
 """what the template takes from the advice without a change"""
-_BATCHES = """[batches]
+_BATCHES = """
+[batches]
 tokens = {tokens}                  # per batch, padding included
 """
 _DECODING = """

@@ -5,6 +5,7 @@ training; a field with `metadata={"path": "training.loss"}` is read from that pl
 `doctor`, `evaluate`, `compare` and `regard.load` know tasks, never pairs of tokens.
 """
 
+import re
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
@@ -78,6 +79,10 @@ class Prepared:
     """notes for the user, such as examples that are left out"""
 
 
+_REMARK = re.compile(r"^(\S[^#\n]*?) +# ([^\"\n]*)$", re.MULTILINE)
+"""a setting and the remark behind it; a remark has no quotation mark, so that a # within a string is none"""
+
+
 @dataclass(frozen=True)
 class Advice:
     """Recommended settings for some files, as the text of a run.toml, with the reasons in words."""
@@ -86,6 +91,9 @@ class Advice:
     reasons: tuple[str, ...]
     files: Mapping[Path, str] = field(default_factory=dict)
     """further files that the settings name and that are still to be written, such as a dev set that is held out"""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", _REMARK.sub(lambda found: f"{found[1]:<30} # {found[2]}", self.text))
 
     def write(self, force: bool = False) -> None:
         """Write the further files; one that is there with other content is refused, unless by force."""

@@ -4,7 +4,10 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
+
+from regard.tasks.task import Advice
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -207,3 +210,11 @@ def test_a_newcomer_needs_no_other_file(tmp_path: Path) -> None:
     log = (tmp_path / "runs/line/log.jsonl").read_text(encoding="utf-8")
     assert '"rows_per_second"' in log
     assert '"mean_error"' in log
+
+
+def test_remarks_stand_in_one_column() -> None:
+    advice = Advice('a = 1 # one\nlonger = ["b # c"]   # two\nd = "e"\n[f]        # three\n', ())
+    lines = advice.text.splitlines()
+    assert [line.partition(" #")[0].rstrip() for line in (lines[0], lines[3])] == ["a = 1", "[f]"]
+    assert {line.index("#") for line in (lines[0], lines[3])} == {31}
+    assert tomllib.loads(advice.text) == {"a": 1, "longer": ["b # c"], "d": "e", "f": {}}
