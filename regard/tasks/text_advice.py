@@ -14,6 +14,10 @@ from regard.tasks.text_kinds import Kind, kind_of
 
 _PIECES = 1.35
 """subwords of a mean word"""
+_LETTERS = 3.0
+"""letters of a mean subword, where there are a thousand of them"""
+_KNOWN = 0.1
+"""the share of new words below which a side of dates or numbers is read by its words, faster than by its letters"""
 _TINY, _MIDDLE, _SMALL = 150_000, 1_000_000, 3_000_000
 """lines below which a Transformer of that size has enough weights"""
 _MUON = {("transformer", "tiny"), ("seq2seq", "dates"), ("seq2seq", "small")}
@@ -74,15 +78,20 @@ def advise(text: TextStatistics, model: str | None = None, preset: str | None = 
     if len(text.sides) == 1:
         return _language_model(text, model, preset)
     kind, reason = kind_of(text)
-    epoch = text.lines * {
-        "sentences": text.target.words * _PIECES, "commands": text.target.words, "spelling": text.target.characters
-    }[kind]  # fmt: skip
-    little = epoch < _LITTLE
     copies = kind == "spelling" and text.copied >= _COPIED
+    subwords, size = _subwords(kind, text, copies)
+    epoch = (
+        text.lines
+        * {
+            "word": text.target.words,
+            "character": text.target.characters,
+            "bpe": text.target.words * _PIECES if kind == "sentences" else text.target.characters / _LETTERS,
+        }[subwords]
+    )
+    little = epoch < _LITTLE
     tagged = copies and text.tagged >= _TAGGED
     named = model or ("seq2seq" if not tagged and (little or kind != "sentences") else "transformer")
     sized = preset or _preset(named, little or kind != "sentences", text.lines)
-    subwords, size = _subwords(kind, text)
     joint = copies or (kind == "sentences" and named == "transformer" and text.shared >= _OWN_SCRIPTS)
     optimizer, rate = ("muon", 8e-3) if (named, sized) in _MUON else ("adam", 1e-3)
     tokens = 512 if tagged else 1024 if little else 2048 if text.lines < _TINY else 4096
@@ -165,17 +174,21 @@ def _sizes(model: str, preset: str, lines: int, tokens: float, joint: bool) -> d
     return {**shallow, **wide, "dropout": round(dropout, 2), **sizes}
 
 
-def _subwords(kind: Kind, text: TextStatistics) -> tuple[str, int]:
+def _subwords(kind: Kind, text: TextStatistics, copies: bool) -> tuple[str, int]:
     """The tokenizer and the size of its vocabulary."""
     if kind == "spelling":
-        return "character", 2_000
+        known = not copies and any(side.words >= 1.5 and side.novelty < _KNOWN for side in text.sides)
+        return ("bpe", 1_000) if known else ("character", 2_000)
     return ("word", 2_000) if kind == "commands" else ("bpe", _vocabulary(text))
 
 
 def _vocabulary(text: TextStatistics) -> int:
-    """30 √lines, but twice as many as there are letters, so that in Chinese, too, some are words."""
+    """30 √lines, but twice as many as there are letters, so that in Chinese, too, some are words.
+
+    Of little text, nearly all words are in it: they are learned faster than their pieces, and as well.
+    """
     letters = max(side.alphabet for side in text.sides)
-    wanted = _between(300, max(round(30 * math.sqrt(text.lines)), 2 * letters + 100), 32_000)
+    wanted = _between(2_000, max(round(30 * math.sqrt(text.lines)), 2 * letters + 100), 32_000)
     unit = 10 ** (len(str(wanted)) - 2)
     return round(wanted / unit) * unit
 

@@ -24,9 +24,10 @@ WORD = replace(SIDE, words=1.0, characters=10.0, novelty=0.9)
 SENTENCES = TextStatistics(29_000, (SIDE, SIDE), 0.99)
 SHORT = replace(SENTENCES, lines=15_000, sides=(replace(SIDE, words=6.0, characters=32.0),) * 2)
 INFLECTION = TextStatistics(10_000, (replace(WORD, words=2.0, characters=25.0), WORD), 0.6)
+DATES = TextStatistics(10_000, (replace(SIDE, words=3.6, characters=18.0, novelty=0.01), WORD), 0.2)
 SCAN = TextStatistics(16_000, (replace(SIDE, types=13, novelty=0.0, words=7.0),) * 2, 0.0)
 TEXT = TextStatistics(30_000, (SIDE,))
-ALL = {"sentences": SENTENCES, "short": SHORT, "inflection": INFLECTION, "scan": SCAN, "text": TEXT}
+ALL = {"sentences": SENTENCES, "short": SHORT, "inflection": INFLECTION, "dates": DATES, "scan": SCAN, "text": TEXT}
 
 
 @pytest.mark.parametrize(
@@ -37,6 +38,9 @@ ALL = {"sentences": SENTENCES, "short": SHORT, "inflection": INFLECTION, "scan":
         (replace(SHORT, lines=500), "seq2seq", "bpe", "chrf"),
         (replace(SENTENCES, lines=3_000), "seq2seq", "bpe", "chrf"),
         (INFLECTION, "seq2seq", "character", "exact"),
+        (DATES, "seq2seq", "bpe", "exact"),
+        (replace(DATES, sides=DATES.sides[::-1]), "seq2seq", "bpe", "exact"),
+        (replace(DATES, copied=0.6), "seq2seq", "character", "exact"),
         (SCAN, "seq2seq", "word", "exact"),
         (TEXT, "gpt", "bpe", "loss"),
     ],
@@ -73,7 +77,7 @@ def test_the_reasons_are_words() -> None:
     advice = advise(replace(SHORT, lines=3_000))
     assert advice.reasons == (
         "natural sentences of about 6 words",
-        "3,000 pairs: a recurrent network with attention, 1,600 subwords for each side",
+        "3,000 pairs: a recurrent network with attention, 2,000 subwords for each side",
         "1,797 steps of 1,024 tokens: the text about 76 times",
     )
     assert advice.metric_reason == "chrF decides, since BLEU hardly leaves 0 with so little text"
