@@ -43,6 +43,8 @@ def checked(function: Callable[..., Any]) -> Callable[..., Any]:
     if hasattr(function, "__wrapped__"):
         return function
     checking: Callable[..., Any] | None = None
+    hints, names = function.__annotations__, function.__globals__
+    hints = {name: known(hint, names) if isinstance(hint, str) else hint for name, hint in hints.items()}
 
     @functools.wraps(function)
     def called(*args: Any, **settings: Any) -> Any:
@@ -50,9 +52,7 @@ def checked(function: Callable[..., Any]) -> Callable[..., Any]:
         if jaxtyping.config.jaxtyping_disable:
             return function(*args, **settings)
         if checking is None:
-            function.__annotations__ = {
-                name: known(hint, function.__globals__) for name, hint in function.__annotations__.items()
-            }
+            function.__annotations__ = {name: known(hint, names) for name, hint in hints.items()}
             checking = beartype(function, conf=WANTED)
         with SHAPES("context"):
             return checking(*args, **settings)
@@ -61,8 +61,8 @@ def checked(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def known(hint: Any, names: dict[str, Any]) -> Any:
-    """A type that is written as a text; anything, where it is imported for type checkers alone."""
+    """A type that is written as a text; anything, where it is not known yet or for type checkers alone."""
     try:
         return typing.get_type_hints(SimpleNamespace(__annotations__={"it": hint}), names, include_extras=True)["it"]
-    except NameError:
+    except (NameError, AttributeError, TypeError):
         return Any

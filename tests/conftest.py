@@ -30,6 +30,17 @@ settings.load_profile("repeatable")
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """While tests are collected nothing is checked: what they are made of is checked when they run."""
+    before = jaxtyping.config.jaxtyping_disable
+    jaxtyping.config.update("jaxtyping_disable", True)
+    try:
+        return (yield)
+    finally:
+        jaxtyping.config.update("jaxtyping_disable", before)
+
+
 @pytest.fixture(autouse=True)
 def seed() -> int:
     """The same random numbers for every test, in whatever order tests run."""
