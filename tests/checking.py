@@ -17,7 +17,9 @@ from beartype import BeartypeConf, FrozenDict, beartype
 
 # An int may stand where a float is wanted, as for other type checkers; and functions are checked one by one,
 # where beartype cannot know which class Self is.
-WANTED = BeartypeConf(is_pep484_tower=True, hint_overrides=FrozenDict({typing.Self: Any}))
+WANTED = BeartypeConf(
+    is_pep484_tower=True, hint_overrides=FrozenDict({typing.Self: Any}), violation_type=jaxtyping.TypeCheckError
+)
 SHAPES = jaxtyping.jaxtyped
 
 
