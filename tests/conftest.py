@@ -5,20 +5,14 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
-import beartype.typing  # noqa: F401  named in CHECKER
 import jaxtyping
 import pytest
 import torch
 from hypothesis import settings
-from jaxtyping import install_import_hook
 
-# An int may stand where a float is wanted, as for other type checkers; and functions are checked one by one,
-# where beartype cannot know which class Self is.
-CHECKER = (
-    "beartype.beartype(conf=beartype.BeartypeConf(is_pep484_tower=True, "
-    "hint_overrides=beartype.FrozenDict({beartype.typing.Self: beartype.typing.Any})))"
-)
-install_import_hook("regard", CHECKER)  # before anything imports regard
+from tests import checking
+
+checking.install("regard")  # before anything imports regard
 
 # On tensors as small as here a second thread only costs time; processes that tests start hear of it too.
 torch.set_num_threads(1)
@@ -34,6 +28,17 @@ settings.register_profile("repeatable", deadline=None, derandomize="REGARD_TORTU
 settings.load_profile("repeatable")
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Iterator[None]:
+    """While tests are collected nothing is checked: what they are made of is checked when they run."""
+    before = jaxtyping.config.jaxtyping_disable
+    jaxtyping.config.update("jaxtyping_disable", True)
+    try:
+        return (yield)
+    finally:
+        jaxtyping.config.update("jaxtyping_disable", before)
 
 
 @pytest.fixture(autouse=True)

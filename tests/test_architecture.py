@@ -39,6 +39,7 @@ WITHOUT_SOURCE = (
     "faults",
     "laws",
     "test_architecture.py",
+    "test_checking.py",
     "test_deploy.py",
     "test_documents.py",
     "test_examples.py",

@@ -6,7 +6,7 @@ the small defaults, by model and by what makes the variant special.
 """
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import MISSING
 from functools import cache
 from itertools import product
@@ -169,7 +169,7 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
 
 def designs() -> list[Any]:
     """Every model as pytest parameters: its defaults, its presets and its variants, all of them small."""
-    return [pytest.param(design, id=name) for name, design in _named()]
+    return [pytest.param(design, id=name) for name, design in _named().items()]
 
 
 def offering(kind: type, found: list[Any]) -> list[Any]:
@@ -215,13 +215,14 @@ def small(name: str, settings: Mapping[str, Any] | None = None, **changes: Any) 
     return made
 
 
-def _named() -> Iterator[tuple[str, Design]]:
-    seen: list[Design] = []
+@cache
+def _named() -> Mapping[str, Design]:
+    found: dict[str, Design] = {}
     for name in filter(complete, MODELS.names):
         presets = {preset: (settings, {}) for preset, settings in MODELS.get(name).presets.items()}  # type: ignore[attr-defined]
         variants = {variant: ({}, changes) for variant, changes in VARIANTS.get(name, {}).items()}
         for label, (settings, changes) in {"": ({}, {}), **presets, **variants}.items():
             design = small(name, settings, **changes)
-            if design not in seen:  # some presets differ in nothing but sizes and dropout
-                seen.append(design)
-                yield f"{name}: {label}" if label else name, design
+            if design not in found.values():  # some presets differ in nothing but sizes and dropout
+                found[f"{name}: {label}" if label else name] = design
+    return found

@@ -5,6 +5,7 @@ each example, by folder and name.
 """
 
 import dataclasses
+from functools import cache
 from typing import Any
 
 import pytest
@@ -191,7 +192,8 @@ def combines(score: Any, normalizer: Any, bias: Any = None) -> bool:
     return not normalizer.proportional or (score.positive and bias is None)
 
 
-def serving() -> list[Any]:
+@cache
+def serving() -> tuple[Any, ...]:
     """Every backend with every normalizer that it serves, and the scores that go with the two."""
     query, key, value = tensors()
     found = []
@@ -207,7 +209,7 @@ def serving() -> list[Any]:
                 found.append(
                     pytest.param(*backend.values, *normalizer.values, scores, id=f"{backend.id}-{normalizer.id}")
                 )
-    return found
+    return tuple(found)
 
 
 def tensors(

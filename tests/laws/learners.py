@@ -69,7 +69,8 @@ def saved_and_loaded_it_has_the_same_bytes(design: Design, model: Any, folder: P
     again = loaded.model()
     assert loaded.design() == design
     save_artifact(second, loaded.with_weights(again.state_dict()))
-    assert first.read_bytes() == second.read_bytes()
+    same = first.read_bytes() == second.read_bytes()  # in an assert, pytest would describe all that differs
+    assert same
     assert torch.equal(loss_of(design, model), loss_of(design, again))
     if isinstance(model, Writer):
         inputs = *writers.sources(model), writers.TARGET
@@ -109,4 +110,5 @@ def killed_and_resumed_it_ends_with_the_same_bytes(design: Design, folder: Path)
     with pytest.raises(KilledError):
         trained(design, folder / "killed", killed_after=5)
     assert RunFolder(folder / "killed").checkpoints.steps() == [3]
-    assert trained(design, folder / "killed") == undisturbed
+    same = trained(design, folder / "killed") == undisturbed
+    assert same

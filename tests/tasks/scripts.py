@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Iterable
+from itertools import accumulate
 
 LETTERS = {
     "latin": "abcdefghilmnoprstuvw",
@@ -25,11 +26,11 @@ class Language:
         self.script, self.chance = script, random.Random(script)
         self.endings = ["", *(self._word() for _ in range(endings - 1))]
         self.words = [self._word() for _ in range(size)]
-        self.weights = [1 / rank for rank in range(1, size + 1)]
+        self.sums = list(accumulate(1 / rank for rank in range(1, size + 1)))
 
     def sentence(self, words: int) -> str:
         """So many words; each may have one of the endings, as in an agglutinative language."""
-        drawn = self.chance.choices(self.words, self.weights, k=words)
+        drawn = self.chance.choices(self.words, cum_weights=self.sums, k=words)
         spelled = [word + self.chance.choice(self.endings) for word in drawn]
         return ("" if self.script in UNSPACED else " ").join(spelled)
 

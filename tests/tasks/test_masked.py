@@ -1,6 +1,7 @@
 """Masked language modeling: prepared, trained, killed, evaluated and loaded."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -18,7 +19,7 @@ LINES = [
     for verb in ("sees", "hears")
     for other in ("cat", "dog")
 ]
-TABLES = {
+TABLES: dict[str, Any] = {
     "task": "masked",
     "data": {"train": ["text.txt"], "dev": ["dev.txt"]},
     "subwords": {"kind": "word", "min_count": 1},
@@ -42,8 +43,9 @@ def home(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def train(home: Path, name: str, progress: Progress) -> bytes:
-    train_run(run_of(TABLES, "bert"), home / name, home, progress)
+def train(home: Path, name: str, progress: Progress, **training: Any) -> bytes:
+    tables = {**TABLES, "training": {**TABLES["training"], **training}}
+    train_run(run_of(tables, "bert"), home / name, home, progress)
     return (home / name / "model.safetensors").read_bytes()
 
 
@@ -61,10 +63,11 @@ def test_it_learns_and_fills_places(home: Path) -> None:
 
 
 def test_killed_and_resumed_it_hides_the_same(home: Path) -> None:
-    whole = train(home, "whole", Progress())
+    brief = {"steps": 30, "validate_every": 15, "checkpoint_every": 10}
+    whole = train(home, "whole", Progress(), **brief)
     with pytest.raises(KilledError):
-        train(home, "killed", Killing(250))
-    assert train(home, "killed", Progress()) == whole
+        train(home, "killed", Killing(25), **brief)
+    assert train(home, "killed", Progress(), **brief) == whole
 
 
 def test_the_dev_set_hides_the_same_tokens_each_time(home: Path) -> None:

@@ -63,10 +63,11 @@ def test_it_learns_and_writes_hidden_spans(home: Path) -> None:
 
 
 def test_killed_and_resumed_it_hides_the_same(home: Path) -> None:
-    whole = train(home, "whole", Progress(), steps=90)
+    brief = {"steps": 30, "validate_every": 15, "checkpoint_every": 10}
+    whole = train(home, "whole", Progress(), **brief)
     with pytest.raises(KilledError):
-        train(home, "killed", Killing(70), steps=90)
-    assert train(home, "killed", Progress(), steps=90) == whole
+        train(home, "killed", Killing(25), **brief)
+    assert train(home, "killed", Progress(), **brief) == whole
 
 
 def test_models_that_read_no_source_are_refused(home: Path) -> None:
