@@ -94,7 +94,7 @@ def advise(text: TextStatistics, model: str | None = None, preset: str | None = 
     sized = preset or _preset(named, little or kind != "sentences", text.lines)
     joint = copies or (kind == "sentences" and named == "transformer" and text.shared >= _OWN_SCRIPTS)
     optimizer, rate = ("muon", 8e-3) if (named, sized) in _MUON else ("adam", 1e-3)
-    tokens = 512 if tagged else 1024 if little else 2048 if text.lines < _TINY else 4096
+    tokens = 512 if tagged else 1024 if little or kind != "sentences" else 2048 if text.lines < _TINY else 4096
     often = _epochs(epoch) * (2.5 if tagged else 1)  # every second pair is a new one
     steps = _between(300 if kind == "sentences" else 1_500, round(often * epoch / tokens), 100_000)
     metric, why = _metric(kind, text.lines)
