@@ -183,12 +183,9 @@ def _subwords(kind: Kind, text: TextStatistics, copies: bool) -> tuple[str, int]
 
 
 def _vocabulary(text: TextStatistics) -> int:
-    """30 √lines, but twice as many as there are letters, so that in Chinese, too, some are words.
-
-    Of little text, nearly all words are in it: they are learned faster than their pieces, and as well.
-    """
+    """30 √lines, but twice as many as there are letters, so that in Chinese, too, some are words."""
     letters = max(side.alphabet for side in text.sides)
-    wanted = _between(2_000, max(round(30 * math.sqrt(text.lines)), 2 * letters + 100), 32_000)
+    wanted = _between(300, max(round(30 * math.sqrt(text.lines)), 2 * letters + 100), 32_000)
     unit = 10 ** (len(str(wanted)) - 2)
     return round(wanted / unit) * unit
 

@@ -77,7 +77,7 @@ def test_the_reasons_are_words() -> None:
     advice = advise(replace(SHORT, lines=3_000))
     assert advice.reasons == (
         "natural sentences of about 6 words",
-        "3,000 pairs: a recurrent network with attention, 2,000 subwords for each side",
+        "3,000 pairs: a recurrent network with attention, 1,600 subwords for each side",
         "1,797 steps of 1,024 tokens: the text about 76 times",
     )
     assert advice.metric_reason == "chrF decides, since BLEU hardly leaves 0 with so little text"
