@@ -84,7 +84,7 @@ def test_sharpness_leaves_the_first_weights_as_they_are() -> None:
     torch.testing.assert_close(sharp(x), plain(x))
     torch.manual_seed(1)
     wide = NonLocal(score="scaled_dot", sharpness=4.0).build(400)
-    assert wide.query.weight.std().item() == pytest.approx(0.5 * 400**-0.5, rel=0.02)
-    assert wide.value.weight.std().item() == pytest.approx(400**-0.5, rel=0.02)
+    assert wide.query.weight.std() == pytest.approx(0.5 * 400**-0.5, rel=0.02)
+    assert wide.value.weight.std() == pytest.approx(400**-0.5, rel=0.02)
     with pytest.raises(ConfigError, match="sharpness is for the score scaled_dot"):
         NonLocal(sharpness=2.0)
