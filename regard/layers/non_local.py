@@ -23,7 +23,7 @@ from regard.attention.normalizer import NORMALIZERS
 from regard.attention.part import Sizes
 from regard.attention.reading import Reading
 from regard.attention.score import SCORES
-from regard.base.errors import ConfigError, check_at_least, check_one_of
+from regard.base.errors import check_at_least, check_one_of
 
 NonLocalKind = Literal["gaussian", "embedded_gaussian", "dot_product", "concatenation"]
 _PARTS: dict[str, tuple[Any, str]] = {
@@ -49,15 +49,10 @@ class NonLocal:
     """the channels inside; by default half of those outside"""
     score: Any = None
     """by default that of the kind; scaled_dot divides by the root of the width, as some implementations do"""
-    sharpness: float = 1.0
-    """θ and φ begin smaller by its root, and scaled_dot multiplies their product by it: the same weights at first, but
-    steps of the same size sharpen them sooner"""
 
     def __post_init__(self) -> None:
         check_one_of("non_local", get_args(NonLocalKind), kind=self.kind)
-        check_at_least("non_local", 1, width=1 if self.width is None else self.width, sharpness=self.sharpness)
-        if self.sharpness != 1 and self.score != "scaled_dot":
-            raise ConfigError("non_local: sharpness is for the score scaled_dot")
+        check_at_least("non_local", 1, width=1 if self.width is None else self.width)
 
     def build(self, channels: int) -> "NonLocalBlock":
         """Build the block for feature maps with so many channels."""
@@ -76,21 +71,16 @@ class NonLocalBlock(nn.Module):
         self.key = nn.Conv2d(channels, inside, 1) if embeds else nn.Identity()
         self.value, self.output = nn.Conv2d(channels, inside, 1), nn.Conv2d(inside, channels, 1)
         score, normalizer = _PARTS[design.kind]
-        if design.score is not None:
-            score = design.score
-        if design.sharpness != 1:
-            score = {"name": "scaled_dot", "scale": design.sharpness * compared**-0.5}
         sizes = Sizes(
             width=channels, heads=1, key_heads=1, query_width=compared, key_width=compared, value_width=inside
         )
         self.reading = Reading(
-            SCORES.make(score, "non_local.score").build(sizes),
+            SCORES.make(design.score or score, "non_local.score").build(sizes),
             NORMALIZERS.make(normalizer, "non_local.normalizer").build(sizes),
         )
         for part in (self.query, self.key, self.value):
             if isinstance(part, nn.Conv2d):
-                smaller = 1.0 if part is self.value else design.sharpness**-0.5
-                nn.init.normal_(part.weight, std=smaller * channels**-0.5)
+                nn.init.normal_(part.weight, std=channels**-0.5)
         nn.init.zeros_(self.output.weight)
         for part in (self.query, self.key, self.value, self.output):
             if isinstance(part, nn.Conv2d) and part.bias is not None:

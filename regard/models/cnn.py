@@ -69,9 +69,6 @@ class Cnn(Design):
     product_scale: Literal["none", "width"] = "none"
     """width: non-local blocks divide the product of two pixels by the root of its width, as multi-head attention does:
     at first, each pixel looks at many"""
-    sharpness: float = 1.0
-    """with product_scale = "width": the product is multiplied by this, and its two factors begin smaller by the root of
-    it: the same at first, but pixels learn sooner to look at few others"""
     coordinates: Literal["none", "added"] = "none"
     """added: two further channels of each map hold the row and the column of each pixel"""
     frequencies: int | None = None
@@ -98,16 +95,14 @@ class Cnn(Design):
         "digits": {"stage_widths": (32, 64, 96), "stage_strides": (1, 2, 2), "dropout": 0.1},
         "mini": {"stage_widths": (32, 64, 64, 128, 128), "stage_strides": (1, 2, 1, 2, 1), "dropout": 0.1},
         "relations": _RELATIONS,
-        "non_local": {**_RELATIONS, "non_local": (4, 4, 5, 5), "product_scale": "width", "sharpness": 2.0},
+        "non_local": {**_RELATIONS, "non_local": (4, 4, 5, 5), "product_scale": "width"},
     }  # fmt: skip
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.kind == "concatenation" and self.product_scale != "none":
             raise ConfigError("cnn: product_scale is for kinds that multiply two pixels, which concatenation does not")
-        check_at_least("cnn", 1, heads=self.heads, hidden=self.hidden, sharpness=self.sharpness)
-        if self.sharpness != 1 and self.product_scale == "none":
-            raise ConfigError("cnn: sharpness is a factor of the scaled product, so it wants product_scale = 'width'")
+        check_at_least("cnn", 1, heads=self.heads, hidden=self.hidden)
         check_at_least("cnn", 1, frequencies=1 if self.frequencies is None else self.frequencies)
         if not self.stage_widths or min(*self.stage_widths, *self.stage_strides, *self.kernels, 9) < 1:
             raise ConfigError("cnn: stage_widths, stage_strides and stage_kernels must be 1 or more in each layer")
@@ -163,8 +158,7 @@ class CnnModel(PictureModel):
         score = "scaled_dot" if design.product_scale == "width" else None
         stages = zip(design.stage_widths, design.stage_strides, design.kernels, strict=True)
         for at, (after, stride, kernel) in enumerate(stages, start=1):
-            block = NonLocal(kind=design.kind, score=score, sharpness=design.sharpness)
-            blocks = [block for named in design.non_local if named == at]
+            blocks = [NonLocal(kind=design.kind, score=score) for named in design.non_local if named == at]
             read = question if design.asked_at is not None and design.asked_at <= at else 0
             octaves = design.frequencies or 0 if design.coordinates == "added" else None
             layers.append(CnnLayer(before, after, stride, kernel, design.norm, blocks, octaves, read))

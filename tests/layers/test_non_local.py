@@ -4,7 +4,7 @@ import typing
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from regard.attention.record import record
 from regard.base.config import from_dict
@@ -70,21 +70,3 @@ def test_wrong_settings() -> None:
         from_dict({"kind": "gausian"}, NonLocal)
     with pytest.raises(ConfigError, match="width must be at least 1"):
         NonLocal(width=0)
-
-
-def test_sharpness_leaves_the_first_weights_as_they_are() -> None:
-    x = torch.randn(2, 8, 3, 4)
-    plain, sharp = (NonLocal(score="scaled_dot", sharpness=sharpness).build(8) for sharpness in (1.0, 4.0))
-    for one, other in zip(plain.parameters(), sharp.parameters(), strict=True):
-        other.data.copy_(one.data)
-    for part in ("query", "key"):
-        getattr(sharp, part).weight.data.mul_(0.5)
-    nn.init.normal_(plain.output.weight)
-    sharp.output.weight.data.copy_(plain.output.weight.data)
-    torch.testing.assert_close(sharp(x), plain(x))
-    torch.manual_seed(1)
-    wide = NonLocal(score="scaled_dot", sharpness=4.0).build(400)
-    assert wide.query.weight.std() == pytest.approx(0.5 * 400**-0.5, rel=0.02)
-    assert wide.value.weight.std() == pytest.approx(400**-0.5, rel=0.02)
-    with pytest.raises(ConfigError, match="sharpness is for the score scaled_dot"):
-        NonLocal(sharpness=2.0)
