@@ -59,21 +59,28 @@ def write_ready(place: Path, arrays: Sequence[np.ndarray], about: dict[str, Any]
 
 
 def read_ready(place: Path) -> tuple[list[np.ndarray], dict[str, Any]] | None:
-    """What was kept; None where there is nothing, or nothing intact that is the user's own."""
-    try:
+    """What was kept; None where there is nothing intact that is the user's own. A damaged file is deleted."""
+    with suppress(OSError):
         if place.stat().st_uid != os.getuid():
             return None
+        found = _intact(place)
+        if found is None:
+            place.unlink()  # so that it is made again
+            return None
+        os.utime(place)
+        return found
+    return None
+
+
+def _intact(place: Path) -> tuple[list[np.ndarray], dict[str, Any]] | None:
+    try:
         with safetensors.safe_open(place, "np") as file:
             arrays = [file.get_tensor(name) for name in sorted(file.keys())]
             texts = file.metadata() or {}
         about = json.loads(texts.get("about", "null"))
-        if not isinstance(about, dict) or texts.get("sum") != _sum(arrays, texts["about"]):
-            place.unlink()
-            return None
-        os.utime(place)
-    except (OSError, SafetensorError, ValueError):
+    except (SafetensorError, ValueError):
         return None
-    return arrays, about
+    return (arrays, about) if isinstance(about, dict) and texts.get("sum") == _sum(arrays, texts["about"]) else None
 
 
 def _sum(arrays: Sequence[np.ndarray], text: str) -> str:

@@ -31,8 +31,11 @@ def test_what_is_damaged_is_not_there(tmp_path: Path) -> None:
         found = read_ready(place)
         assert found is None or found[1] == {"a": 1}
         assert found is None or np.array_equal(found[0][0], ARRAYS[0])
-    place.write_bytes(good[:-3])
-    assert read_ready(place) is None
+        assert place.exists() == (found is not None)  # it can be made again
+    for left in (good[:-3], good[:9], b""):
+        place.write_bytes(left)
+        assert read_ready(place) is None
+        assert not place.exists()
     assert read_ready(tmp_path / "none") is None
 
 
