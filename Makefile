@@ -38,7 +38,7 @@ settings: $(VENV)/.dev
 	$(BIN)/regard settings --markdown > docs/settings.md
 
 docs: $(VENV)/.docs settings
-	$(BIN)/python -m sphinx -q -j auto -E -a -W --keep-going -c docs -d build/doctrees . build/site
+	$(BIN)/python -m sphinx -q -E -a -W --keep-going -c docs -d build/doctrees . build/site
 	@echo "The site begins at build/site/index.html"
 
 bench: $(VENV)/.bench
