@@ -20,9 +20,9 @@ import multi30k
 from environments import ROOT, WORK
 from measure import machine, print_table, write_json
 
+from regard.comparison.run_record import read_record
 from regard.loading import load
 from regard.metrics.quality import corpus_scores
-from regard.run_record import read_record
 from regard.tasks.run import read_run
 
 RECIPE = ROOT / "recipes" / "multi30k-de-en.toml"

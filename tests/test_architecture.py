@@ -28,6 +28,7 @@ ORDER = (
     ("audit", "inspection", "interop"),
     ("tasks",),
     (FRONT_DOOR,),
+    ("comparison", "reference", "representation"),
     ("apps",),
 )
 RANKS = {folder: rank for rank, folders in enumerate(ORDER) for folder in folders}

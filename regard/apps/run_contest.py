@@ -12,8 +12,8 @@ from regard.apps.display import bar
 from regard.apps.options import chosen_strategy
 
 if TYPE_CHECKING:
+    from regard.comparison.run_comparison import ComparedRun, RunComparison
     from regard.metrics.significance import PairedScore
-    from regard.run_comparison import ComparedRun, RunComparison
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def show_runs(
     as_json: bool,
 ) -> None:
     """Compare, print tables and the answer in one sentence, and draw."""
-    from regard.run_comparison import compare_runs
+    from regard.comparison.run_comparison import compare_runs
 
     asked: dict[str, Any] = {"test": test, "metric": metric, "samples": samples, "options": options}
     with bar("evaluating" if test else "opening", len(models)) as advance:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from regard.comparing import Budget, Comparison, as_dict, compare_settings, trials_of, verdict
+from regard.comparison.comparing import Budget, Comparison, as_dict, compare_settings, trials_of, verdict
 
 
 def try_settings(

@@ -5,7 +5,7 @@ import pytest
 import tomli_w
 
 from tests.apps.running import Run
-from tests.test_comparing import TABLES
+from tests.comparison.test_comparing import TABLES
 
 
 def test_settings_stand_side_by_side_with_an_answer_and_a_picture(

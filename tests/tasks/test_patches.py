@@ -8,7 +8,7 @@ from regard.data.digits import write_digits
 from regard.decoding.patch_filler import PatchFiller
 from regard.loading import load
 from regard.models.vit import Vit
-from regard.probing import probe
+from regard.representation.probing import probe
 from regard.tasks.run import read_run
 from regard.tasks.start import Started, base_of
 

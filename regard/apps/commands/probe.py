@@ -50,7 +50,7 @@ def probe_command(
     use_threads(threads)
     from regard.base.files import write_text
     from regard.decoding.vectors import pooling_named
-    from regard.probing import probe
+    from regard.representation.probing import probe
 
     vectors = model.suffix == ".npy"
     report = probe(

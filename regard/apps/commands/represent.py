@@ -50,7 +50,7 @@ def represent_command(
     from regard.base.files import write_text
     from regard.decoding.vectors import pooling_named
     from regard.inspection.representation.report_page import report_page
-    from regard.representing import represent
+    from regard.representation.representing import represent
 
     report = represent(
         [model, *(beside or [])],

@@ -11,7 +11,7 @@ import typer
 from regard.apps.options import examples
 
 if TYPE_CHECKING:
-    from regard.reference import Setting, SettingsTable
+    from regard.reference.settings_reference import Setting, SettingsTable
 
 app = typer.Typer(add_completion=False)
 _WIDTH = 100
@@ -43,7 +43,7 @@ def show_settings(
     markdown: Annotated[bool, typer.Option("--markdown", help="As a page of Markdown.")] = False,
 ) -> None:
     """Print the settings of a run file: their types, defaults, meanings and examples."""
-    from regard.reference import find, settings_tables, text_of
+    from regard.reference.settings_reference import find, settings_tables, text_of
 
     found = find(path) if path else list(settings_tables())
     if as_json:

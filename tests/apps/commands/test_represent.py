@@ -3,7 +3,7 @@ from pathlib import Path
 
 from tests.apps.commands.test_predict import written
 from tests.apps.running import Run
-from tests.test_probing import LINES, write
+from tests.representation.test_probing import LINES, write
 
 
 def test_a_page_and_its_numbers(tmp_path: Path, run: Run) -> None:

@@ -3,7 +3,7 @@
 import json
 
 from regard.apps.commands.settings import page
-from regard.reference import settings_tables
+from regard.reference.settings_reference import settings_tables
 from tests.apps.running import Run
 
 

@@ -11,8 +11,8 @@ from torch import Tensor
 
 from regard.attention.mask import MASKS
 from regard.decoding.strategies.greedy import Greedy
-from regard.setting_examples import EXAMPLES, as_toml, catalogs_in, example_of
-from tests.test_reference import ALL
+from regard.reference.setting_examples import EXAMPLES, as_toml, catalogs_in, example_of
+from tests.reference.test_settings_reference import ALL
 
 
 @dataclass

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from regard.base.errors import UsageError
-from regard.run_comparison import RunComparison, compare_runs
+from regard.comparison.run_comparison import RunComparison, compare_runs
 from regard.tasks.run import run_of
 from regard.tasks.start import train_run
 from regard.training.progress import Silent
 from tests.apps.commands.test_predict import written
+from tests.comparison.test_comparing import TABLES
 from tests.tasks.test_tag import TABLES as TAGGING
 from tests.tasks.test_tag import TEXT
-from tests.test_comparing import TABLES
 
 FEW = {"steps": 4, "validate_every": 2, "log_every": 1, "average": 1}
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from regard.base.errors import RegardError, UsageError
-from regard.probing import opened_randomly, probe
+from regard.representation.probing import opened_randomly, probe
 from tests.apps.commands.test_predict import written
 
 ANIMALS, FRUITS = ("cat", "dog"), ("mat", "hill")

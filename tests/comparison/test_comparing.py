@@ -7,7 +7,7 @@ import pytest
 import tomli_w
 
 from regard.base.errors import RegardError, UsageError
-from regard.comparing import Budget, Comparison, as_dict, compare_settings, trials_of, verdict
+from regard.comparison.comparing import Budget, Comparison, as_dict, compare_settings, trials_of, verdict
 
 TABLES: dict[str, Any] = {
     "task": "solve",

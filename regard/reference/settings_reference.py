@@ -22,7 +22,7 @@ from regard.base.config import has_default, in_words
 from regard.base.errors import UsageError, unknown
 from regard.base.meanings import meanings
 from regard.models.model import MODELS
-from regard.setting_examples import as_toml, catalogs_in, example_of
+from regard.reference.setting_examples import as_toml, catalogs_in, example_of
 from regard.tasks.task import TASKS
 from regard.training.settings import TrainingSettings
 

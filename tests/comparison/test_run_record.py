@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from regard.base.errors import RegardError, UsageError
-from regard.run_record import RunRecord, check_comparable, named, parameters_of, read_record, shared_metric
+from regard.comparison.run_record import RunRecord, check_comparable, named, parameters_of, read_record, shared_metric
 from regard.runs.artifact import load_artifact
 from regard.tasks.language import Language
 from regard.tasks.solve import Solve

@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 from regard.base.errors import RegardError
-from regard.contest import train_alone
+from regard.comparison.contest import train_alone
 from regard.tasks.run import run_of
-from tests.test_comparing import TABLES
+from tests.comparison.test_comparing import TABLES
 
 
 def test_equal_contestants_cost_the_same_memory_in_any_order(tmp_path: Path) -> None:

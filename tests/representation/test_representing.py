@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from regard.base.errors import RegardError, UsageError
-from regard.representing import represent
+from regard.representation.representing import represent
 from tests.apps.commands.test_predict import written
-from tests.test_probing import LINES, write
+from tests.representation.test_probing import LINES, write
 
 
 def test_a_report_on_texts(tmp_path: Path) -> None:

@@ -14,11 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from regard.base.errors import UsageError
-from regard.contest import Measured, evaluate_alone
+from regard.comparison.contest import Measured, evaluate_alone
+from regard.comparison.run_record import BudgetPoint, RunRecord, check_comparable, named, read_record, shared_metric
+from regard.comparison.run_verdict import Standing, conclude
 from regard.metrics.quality import QualityScore
 from regard.metrics.significance import PairedScore, paired_bootstrap
-from regard.run_record import BudgetPoint, RunRecord, check_comparable, named, read_record, shared_metric
-from regard.run_verdict import Standing, conclude
 from regard.tasks.task import Task
 
 _SHARES = ("accuracy", "exact match", "exact")

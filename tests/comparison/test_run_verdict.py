@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from regard.run_verdict import Standing, conclude
+from regard.comparison.run_verdict import Standing, conclude
 
 
 def standing(name: str, *quality: float, **more: Any) -> Standing:

@@ -22,7 +22,15 @@ from regard.metrics.interpolation import mean_straightness, path_between
 from regard.metrics.linear_probe import linear_probe
 from regard.metrics.selectivity import selectivity, telling_units
 from regard.models.headed import Pooling
-from regard.probing import EncoderProbe, ProbeSplit, opened_randomly, possible_shots, probed, raw_features, split_inputs
+from regard.representation.probing import (
+    EncoderProbe,
+    ProbeSplit,
+    opened_randomly,
+    possible_shots,
+    probed,
+    raw_features,
+    split_inputs,
+)
 from regard.tasks.task import Say
 
 _FACTOR_ROWS = 2_000

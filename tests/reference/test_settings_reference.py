@@ -9,7 +9,7 @@ import pytest
 from regard.base.catalog import Catalog
 from regard.base.errors import UsageError
 from regard.models.model import MODELS
-from regard.reference import Setting, SettingsTable, find, settings_tables, text_of
+from regard.reference.settings_reference import Setting, SettingsTable, find, settings_tables, text_of
 from regard.tasks.run import run_of
 from regard.tasks.task import TASKS
 from tests.test_public import CATALOGS, regard

@@ -15,8 +15,8 @@ from typing import Any
 
 from regard.base.errors import RegardError, UsageError
 from regard.base.files import read_text, write_text
-from regard.contest import pace_of, train_alone
-from regard.run_record import parameters_of
+from regard.comparison.contest import pace_of, train_alone
+from regard.comparison.run_record import parameters_of
 from regard.runs.artifact import load_artifact
 from regard.runs.folder import RunFolder
 from regard.tasks.run import Run, read_run, run_of
