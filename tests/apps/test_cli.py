@@ -1,13 +1,16 @@
 """The command line as a user meets it: sentences, exit codes, and no traceback."""
 
+import importlib
 import os
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 import typer
+from typer.main import get_command
 
 from regard.apps import cli
 from regard.base.errors import RegardError
@@ -34,6 +37,14 @@ def failing(monkeypatch: pytest.MonkeyPatch):
         return cli.main(["draw"])
 
     return fail_with
+
+
+@pytest.mark.parametrize("name", cli.COMMANDS)
+def test_every_command_that_writes_a_file_takes_o_for_out(name: str) -> None:
+    command = get_command(importlib.import_module(cli.COMMANDS[name][0]).app)
+    parts = command.commands.values() if isinstance(command, click.Group) else [command]
+    outs = [option.opts for part in parts for option in part.params if "--out" in option.opts]
+    assert all("-o" in opts for opts in outs)
 
 
 def test_help_lists_every_command_with_its_summary() -> None:

@@ -58,7 +58,9 @@ def align(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON object a line, with words and confidence.")] = False,
     gold: Annotated[Path | None, typer.Option(help="Gold links: print precision, recall and AER.")] = None,
-    out: Annotated[Path | None, typer.Option(help="Write the links to this file, not to standard output.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write the links to this file, not to standard output.")
+    ] = None,
     device: DeviceOption = "cpu",
     threads: ThreadsOption = None,
 ) -> None:

@@ -37,7 +37,9 @@ def compare(
     test: Annotated[
         list[Path] | None, typer.Option("--test", help="Test files, such as source and target; not for run files.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="Draw quality by budget and by cost to this file.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Draw quality by budget and by cost to this file.")
+    ] = None,
     vary: Annotated[
         list[str] | None,
         typer.Option(help="Run files: a setting and its values, such as model.mask=window(64),none; may be repeated."),

@@ -34,7 +34,9 @@ def embed(
         Path | None,
         typer.Argument(help="A text, or the name of a picture or graph, a line; standard input unless given."),
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="The .npy file to write; standard output unless given.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The .npy file to write; standard output unless given.")
+    ] = None,
     pooling: PoolingOption = None,
     normalize: NormalizeOption = None,
     device: DeviceOption = "cpu",

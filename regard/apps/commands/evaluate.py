@@ -65,7 +65,9 @@ def evaluate(
     as_json: Annotated[bool, typer.Option("--json", help="Print the scores as JSON.")] = False,
     out: Annotated[
         Path | None,
-        typer.Option(help="Also write the outputs to this file; of a classifier, a .png is a confusion matrix."),
+        typer.Option(
+            "--out", "-o", help="Also write the outputs to this file; of a classifier, a .png is a confusion matrix."
+        ),
     ] = None,
     memory: Annotated[
         int | None,

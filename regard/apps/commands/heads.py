@@ -29,7 +29,7 @@ def heads(
     gold: Annotated[Path | None, typer.Option(help="Gold links, which then decide.")] = None,
     pairs: Annotated[int, typer.Option(min=1, help="The most pairs to rank the heads on.")] = 1000,
     shown: Annotated[int, typer.Option(min=1, help="How many of the best heads to print.")] = 10,
-    out: Annotated[Path | None, typer.Option(help="Draw all scores; .png or .svg.")] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Draw all scores; .png or .svg.")] = None,
     device: DeviceOption = "cpu",
     threads: ThreadsOption = None,
 ) -> None:

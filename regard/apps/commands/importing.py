@@ -21,7 +21,9 @@ app = typer.Typer(add_completion=False)
 )
 def import_(
     folder: Annotated[Path, typer.Argument(help="A folder with config.json, model.safetensors and tokenizer.json.")],
-    out: Annotated[Path | None, typer.Option(help="The model file; by default named after the folder.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="The model file; by default named after the folder.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
 ) -> None:
     """Write a Hugging Face folder as one model file: BERT, RoBERTa, DistilBERT, GPT-2, LLaMA, Qwen2, T5, Marian …

@@ -70,7 +70,7 @@ def init(
     tuning: Annotated[
         str, typer.Option(help="With --from, which weights learn: all, frozen (a head alone) or adapters (LoRA).")
     ] = "all",
-    out: Annotated[Path, typer.Option(help="The file to write.")] = Path("run.toml"),
+    out: Annotated[Path, typer.Option("--out", "-o", help="The file to write.")] = Path("run.toml"),
     force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.")] = False,
     slurm: Annotated[
         str | None,

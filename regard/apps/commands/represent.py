@@ -23,7 +23,9 @@ app = typer.Typer(add_completion=False)
 def represent_command(
     model: Annotated[Path, typer.Argument(help="A model file or run folder of an encoder, or vectors as .npy.")],
     data: Annotated[Path, typer.Argument(help="Labels and texts (.tsv, .jsonl), arrays (.npz), or folders of files.")],
-    out: Annotated[Path, typer.Option(help="The page; its numbers go beside it, as .json.")] = Path("report.html"),
+    out: Annotated[Path, typer.Option("--out", "-o", help="The page; its numbers go beside it, as .json.")] = Path(
+        "report.html"
+    ),
     beside: Annotated[
         list[Path] | None, typer.Option(help="Another model, or vectors, beside the first; may be repeated.")
     ] = None,
