@@ -183,9 +183,13 @@ def _subwords(kind: Kind, text: TextStatistics, copies: bool) -> tuple[str, int]
 
 
 def _vocabulary(text: TextStatistics) -> int:
-    """30 √lines, but twice as many as there are letters, so that in Chinese, too, some are words."""
+    """30 √lines, but twice as many as there are letters, so that in Chinese, too, some are words.
+
+    Where no spaces end a word, subwords run on into the next one and come back less often: fewer are learned better.
+    """
     letters = max(side.alphabet for side in text.sides)
-    wanted = _between(300, max(round(30 * math.sqrt(text.lines)), 2 * letters + 100), 32_000)
+    pieces = 18 if any(side.unspaced >= 0.5 for side in text.sides) else 30
+    wanted = _between(300, max(round(pieces * math.sqrt(text.lines)), 2 * letters + 100), 32_000)
     unit = 10 ** (len(str(wanted)) - 2)
     return round(wanted / unit) * unit
 

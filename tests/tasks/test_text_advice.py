@@ -114,6 +114,12 @@ def test_every_letter_has_room_in_the_vocabulary() -> None:
     assert advise(replace(SENTENCES, lines=5_000)).size == 2_100
 
 
+def test_a_script_without_spaces_has_fewer_subwords() -> None:
+    thai = replace(SIDE, alphabet=70, unspaced=0.9)
+    assert advise(replace(SENTENCES, lines=3_000, sides=(SIDE, thai), shared=0.1)).size == 990
+    assert advise(replace(SENTENCES, lines=3_000)).size == 1_600
+
+
 def test_more_text_makes_larger_models_that_need_less_dropout() -> None:
     advices = [advise(replace(SENTENCES, lines=lines)) for lines in (500, 29_000, 200_000, 2_000_000, 20_000_000)]
     assert [advice.preset for advice in advices] == ["dates", "tiny", "tiny", "small", "base"]
