@@ -1,13 +1,13 @@
 """Does `regard init` advise well: its settings against a grid of others, all with the same processor time.
 
-    python benchmarks/advice.py [--budget 120] [--corpora SCAN dates] [--json benchmarks/results/advice.json]
+    python benchmarks/advice.py [--budget 40] [--corpora SCAN dates] [--json benchmarks/results/advice.json]
 
 For each corpus, every model of the grid with every tokenizer that makes sense there trains for a sixth of the time;
 the two that give the validation set the highest probability, and the advised settings, then train for the whole. The
 time is the processor time of all training steps in one thread, so that other work on the machine does not count;
 `--budget` is that of the smallest corpora, others get a multiple of it. Of each, as many steps are done as fit, and
 the learning rate falls over exactly these. Scores are of held-out pairs. Finished trainings are kept in the working
-folder and not repeated unless their settings change. All corpora at 120 s take about three hours of a processor.
+folder and not repeated unless their settings change. All corpora at 40 s take about three hours of a processor.
 """
 
 import argparse
@@ -210,7 +210,7 @@ def step_time(started: Started) -> float:
 def main() -> None:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--budget", type=float, default=120.0, help="seconds of processor time for a training")
+    parser.add_argument("--budget", type=float, default=40.0, help="seconds of processor time for a training")
     parser.add_argument("--corpora", nargs="*", choices=list(CORPORA), default=list(CORPORA), metavar="NAME")
     parser.add_argument("--grid", action="store_true", help="only the grid, without a table")
     parser.add_argument("--work", type=Path, default=WORK / "advice", help="where trainings are kept")
