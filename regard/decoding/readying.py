@@ -14,6 +14,7 @@ from regard.decoding.ready_file import ready_place, write_ready
 from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategy import Strategy
 from regard.decoding.translator import Translator
+from regard.models.transformer import TransformerModel
 from regard.native.kernels import kernels
 from regard.native.library import address
 from regard.native.stored import described
@@ -30,7 +31,7 @@ def make_ready(model: str | Path, translator: Translator) -> None:
         return
     with torch.inference_mode():
         stepper = packed(translator.models[0])
-        if type(stepper) is Compiled and stepper.stacks.encoder is not None and _is_plain(translator):
+        if type(stepper) is Compiled and isinstance(stepper.model, TransformerModel) and _is_plain(translator):
             write_ready(place[0], *_parts(translator, stepper))
 
 

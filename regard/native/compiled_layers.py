@@ -42,7 +42,7 @@ class CompiledStack:
         source: Int[np.ndarray, "sentences longest"],
         length: Int[np.ndarray, "sentences"],
         vocabulary: int,
-        places: Float[np.ndarray, "longest width"] | None,
+        places: Float[np.ndarray, "places numbers"] | None,
     ) -> tuple[Float[np.ndarray, "rows width"], Int[np.ndarray, "sentences"]]:
         """The encoded sentences one after the other, without padding, and the first row of each."""
         (sentences, longest), rows = source.shape, int(length.sum())

@@ -10,7 +10,8 @@
        x += merge(attend(query(norm(x)), own past));  x += merge(attend(query(norm(x)), source));  x += feed(norm(x))
 
    Decoders of LLaMA's kind have norms without a mean, heads that share keys, positions that turn queries and keys, and
-   a feed whose first half gates the second. */
+   a feed whose first half gates the second. Models of T5's kind add to each logit a bias that depends on the head and on
+   the distance between query and key. */
 
 #include "products.h"
 
@@ -38,6 +39,7 @@ typedef struct {
     const float *table; /* embeddings, [vocabulary, width] */
     int64_t count, width, heads, hidden, reads, before, activation;
     int64_t pair, rms, gated, turned; /* floats of a key; norms without a mean; gates; floats of a head that turn */
+    int64_t biased; /* whether positions are biases of logits */
     float scale; /* of the embeddings */
     Norm last;   /* used where norms stand before */
 } Stack;
@@ -86,15 +88,16 @@ static void normalize(const Stack *stack, const Norm *norm, int64_t rows, const 
     }
 }
 
-/* For each head, softmax(scale * query keys^T) values over `count` pairs; neighboring heads may share a key. */
+/* For each head, softmax(scale * query keys^T + bias) values over `count` pairs; neighboring heads may share a key. The
+   biases of pair `at` are heads numbers at bias + at * apart, or there are none (NULL). */
 static void attend_pairs(const Stack *stack, const float *query, const float *const *pairs, int64_t count, float scale,
-                         float *weights, float *out) {
+                         const float *bias, int64_t apart, float *weights, float *out) {
     const int64_t own = stack->width / stack->heads, shared = stack->width / stack->pair;
     for (int64_t head = 0; head < stack->heads; head++, query += own, out += own) {
         const int64_t start = head / shared * own, behind = stack->pair + start;
         float most = -INFINITY, sum = 0;
         for (int64_t at = 0; at < count; at++) {
-            weights[at] = dot(query, pairs[at] + start, own) * scale;
+            weights[at] = dot(query, pairs[at] + start, own) * scale + (bias ? bias[at * apart + head] : 0.0f);
             most = weights[at] > most ? weights[at] : most;
         }
         int64_t at = 0;
@@ -129,7 +132,7 @@ static void leave(const Stack *stack, const Norm *norm, int64_t rows, float *x) 
 
 static void embed(const Stack *stack, int64_t token, const float *place, float *x) {
     const float *from = stack->table + token * stack->width;
-    if (stack->turned) place = NULL; /* it is for queries and keys */
+    if (stack->turned || stack->biased) place = NULL; /* it is for queries and keys, or for logits */
     for (int64_t at = 0; at < stack->width; at += LANES)
         store(x + at, load(from + at) * stack->scale + (place ? load(place + at) : (vector){0}));
 }
@@ -200,9 +203,11 @@ static void merge(const Stack *stack, const Attention *attention, int64_t rows, 
     leave(stack, &attention->norm, rows, x);
 }
 
-/* Every row of a sentence reads the pairs of all its rows. */
+/* Every row of a sentence reads the pairs of all its rows. `bias` are the biases of distance 0, with those of keys
+   ahead behind them and those of keys behind before them; or NULL. */
 static void read_sentences(const Stack *stack, const Attention *attention, int64_t sentences, const int64_t *rows,
-                           const int64_t *first, const int64_t *length, const float *pairs, Space *space) {
+                           const int64_t *first, const int64_t *length, const float *pairs, const float *bias,
+                           Space *space) {
     const float *query = space->query;
     float *read = space->read;
     for (int64_t sentence = 0; sentence < sentences; sentence++) {
@@ -210,13 +215,14 @@ static void read_sentences(const Stack *stack, const Attention *attention, int64
             space->pairs[at] = pairs + (first[sentence] + at) * pair_step(stack);
         const int64_t own = rows ? *rows : length[sentence];
         for (int64_t row = 0; row < own; row++, query += stack->width, read += stack->width)
-            attend_pairs(stack, query, space->pairs, length[sentence], attention->scale, space->weights, read);
+            attend_pairs(stack, query, space->pairs, length[sentence], attention->scale,
+                         bias ? bias - row * stack->heads : NULL, stack->heads, space->weights, read);
     }
 }
 
 /* The encoded source x [rows, width] of sentences, tokens [sentences, longest] with padding behind each sentence's own
    length; rows is the sum of these, and first[s] becomes the first row of sentence s. `places` [longest, width] are
-   vectors of positions, or NULL. `pairs` [rows, pair_step] is working space. Returns 0, or -1 if a token is not in the
+   vectors of positions, or biases [2 * longest - 1, heads] from the farthest key behind to the farthest ahead, or NULL. `pairs` [rows, pair_step] is working space. Returns 0, or -1 if a token is not in the
    vocabulary. */
 int64_t encode(const Stack *stack, int64_t vocabulary, const int64_t *tokens, int64_t sentences, int64_t longest,
                const int64_t *length, int64_t *first, int64_t rows, const float *places, float *pairs, float *work,
@@ -229,11 +235,12 @@ int64_t encode(const Stack *stack, int64_t vocabulary, const int64_t *tokens, in
             embed(stack, tokens[at], places ? places + at * stack->width : 0, x + row * stack->width);
         }
     }
+    const float *bias = stack->biased ? places + (longest - 1) * stack->heads : NULL;
     for (const Layer *layer = stack->layers; layer < stack->layers + stack->count; layer++) {
         const float *from = enter(stack, &layer->own.norm, rows, x, &space);
         product(rows, from, stack->width, &layer->own.query, space.query, stack->width, 0);
         product(rows, from, stack->width, &layer->own.pair, pairs, pair_step(stack), 0);
-        read_sentences(stack, &layer->own, sentences, 0, first, length, pairs, &space);
+        read_sentences(stack, &layer->own, sentences, 0, first, length, pairs, bias, &space);
         merge(stack, &layer->own, rows, x, &space);
         feed(stack, layer, rows, x, &space);
     }
@@ -249,7 +256,8 @@ void remember(const Stack *stack, const float *encoded, int64_t rows, float *pai
 }
 
 /* One step of a decoder: x [sentences * beams, width] from the newest token of each hypothesis. `place` is what the
-   position adds to embeddings, or the waves by which it turns queries and keys, or NULL. `steps` are the pairs
+   position adds to embeddings, or the waves by which it turns queries and keys, or the biases of the farthest key, those
+   of nearer ones before them, or NULL. `steps` are the pairs
    of all steps, those of this one to be written, and counts[step] the rows of each. `source` are the pairs of all
    source_rows, of which sentence s reads length[s] from first[s] on. */
 void decode(const Stack *stack, const int64_t *tokens, int64_t sentences, int64_t beams, const float *place,
@@ -257,6 +265,7 @@ void decode(const Stack *stack, const int64_t *tokens, int64_t sentences, int64_
             const float *source, int64_t source_rows, const int64_t *first, const int64_t *length, int64_t keys,
             float *work, float *x) {
     const int64_t rows = sentences * beams, apart = pair_step(stack), width = stack->width;
+    const float *bias = stack->biased ? place : NULL;
     Space space = spread(stack, rows, keys, work);
     for (int64_t row = 0; row < rows; row++) embed(stack, tokens[row], place, x + row * width);
     for (int64_t at = 0; at < stack->count; at++) {
@@ -272,15 +281,15 @@ void decode(const Stack *stack, const int64_t *tokens, int64_t sentences, int64_
                 turn(stack, width, place, space.query + row * width);
                 turn(stack, stack->pair, place, steps[step] + (at * rows + row) * apart);
             }
-            attend_pairs(stack, space.query + row * width, space.pairs, step + 1, layer->own.scale, space.weights,
-                         space.read + row * width);
+            attend_pairs(stack, space.query + row * width, space.pairs, step + 1, layer->own.scale, bias, -stack->heads,
+                         space.weights, space.read + row * width);
         }
         merge(stack, &layer->own, rows, x, &space);
         if (stack->reads) {
             from = enter(stack, &layer->source.norm, rows, x, &space);
             product(rows, from, width, &layer->source.query, space.query, width, 0);
             read_sentences(stack, &layer->source, sentences, &beams, first, length, source + at * source_rows * apart,
-                           &space);
+                           NULL, &space);
             merge(stack, &layer->source, rows, x, &space);
         }
         feed(stack, layer, rows, x, &space);
@@ -319,7 +328,7 @@ void prefill(const Stack *stack, const int64_t *tokens, int64_t sentences, int64
                 space.pairs[step + own] = made + (own * sentences + sentence) * apart;
             for (int64_t own = 0; own < given; own++) {
                 const int64_t row = own * sentences + sentence;
-                attend_pairs(stack, space.query + row * width, space.pairs, step + own + 1, layer->own.scale,
+                attend_pairs(stack, space.query + row * width, space.pairs, step + own + 1, layer->own.scale, NULL, 0,
                              space.weights, space.read + row * width);
             }
         }

@@ -51,7 +51,7 @@ class StackWeights(ctypes.Structure):
         ("layers", ctypes.POINTER(LayerWeights)),
         ("table", _POINTER),
         *((name, _COUNT) for name in ("count", "width", "heads", "hidden", "reads", "before", "activation")),
-        *((name, _COUNT) for name in ("pair", "rms", "gated", "turned")),
+        *((name, _COUNT) for name in ("pair", "rms", "gated", "turned", "biased")),
         ("scale", _FLOAT),
         ("last", NormWeights),
     )

@@ -38,11 +38,11 @@ from .examples import BATCH, examples, settings_of
 VOCABULARY, STEPS = 40, 6
 LENGTHS = torch.tensor([4, 7])
 SMALL: dict[type, dict[str, Any]] = {
-    Transformer: {"encoder_layers": 1, "decoder_layers": 2, "width": 16, "heads": 2, "feedforward": 24, "tie": "none"},
-    Gpt: {"layers": 2, "width": 16, "heads": 2, "feedforward": 24, "tie": "none"},
-    T5: {"encoder_layers": 1, "decoder_layers": 2, "width": 16, "heads": 2, "feedforward": 24},
+    Transformer: {"encoder_layers": 1, "decoder_layers": 2, "width": 32, "heads": 2, "feedforward": 24, "tie": "none"},
+    Gpt: {"layers": 2, "width": 32, "heads": 2, "feedforward": 24, "tie": "none"},
+    T5: {"encoder_layers": 1, "decoder_layers": 2, "width": 32, "heads": 2, "feedforward": 24},
 }
-SIZES = Sizes(width=16, heads=2, key_heads=2, query_width=8, key_width=8, value_width=8)
+SIZES = Sizes(width=32, heads=2, key_heads=2, query_width=16, key_width=16, value_width=16)
 TOLERANCE = 1e-4
 """of the largest logit"""
 
@@ -99,11 +99,11 @@ class Subclassed(nn.Linear):
 
 
 def another_norm(model: Any) -> None:
-    model.decoder.layers[0].norms["feedforward"] = nn.RMSNorm(16)
+    model.decoder.layers[0].norms["feedforward"] = nn.RMSNorm(32)
 
 
 def another_last_norm(model: Any) -> None:
-    model.decoder.norm = nn.RMSNorm(16)
+    model.decoder.norm = nn.RMSNorm(32)
 
 
 def no_norm(model: Any) -> None:
@@ -121,7 +121,7 @@ def one_other_epsilon(model: Any) -> None:
 
 
 def plain_norm(model: Any) -> None:
-    model.decoder.norm = nn.LayerNorm(16, elementwise_affine=False)
+    model.decoder.norm = nn.LayerNorm(32, elementwise_affine=False)
 
 
 def hooked(model: Any) -> None:
@@ -134,7 +134,7 @@ def hooked_before(model: Any) -> None:
 
 
 def subclassed(model: Any) -> None:
-    model.decoder.layers[0].feedforward.inner = Subclassed(16, 24)
+    model.decoder.layers[0].feedforward.inner = Subclassed(32, 24)
 
 
 def parametrized(model: Any) -> None:
@@ -142,7 +142,7 @@ def parametrized(model: Any) -> None:
 
 
 def another_feed(model: Any) -> None:
-    model.decoder.layers[0].feedforward = nn.Sequential(nn.Linear(16, 24), nn.ReLU(), nn.Linear(24, 16))
+    model.decoder.layers[0].feedforward = nn.Sequential(nn.Linear(32, 24), nn.ReLU(), nn.Linear(24, 32))
 
 
 def other_heads(model: Any) -> None:
@@ -187,7 +187,7 @@ def rebuilt(**values: Any) -> Change:
         attention = Attention(heads=2, mask=MASKS.Causal())
         cross = Attention(heads=2) if isinstance(model, Transducer) else None
         usual = {"mixer": attention, "cross": cross, "feed": FEEDS.Plain(hidden=24), "residual": Residual()}
-        model.decoder.layers[0] = Block(16, **usual | values)
+        model.decoder.layers[0] = Block(32, **usual | values)
 
     return change
 

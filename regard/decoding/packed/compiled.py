@@ -10,16 +10,18 @@ from jaxtyping import Float, Int, Int32
 from torch import Tensor
 
 from regard.attention.position import PositionVectors
+from regard.attention.positions.buckets import BucketTable
 from regard.attention.positions.rotary import Rotary
 from regard.attention.positions.sinusoidal import Sinusoidal
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.packed.by_torch import Packed
 from regard.decoding.packed.compiled_search import MOST_CANDIDATES, CompiledSearch, CompiledWriter
-from regard.decoding.packed.stacks import CompiledModel, turned_width
+from regard.decoding.packed.stacks import CompiledModel, position_table, turned_width
 from regard.decoding.rules import Rules
 from regard.decoding.words import ListedOutput, Words
 from regard.layers.embedding import Embedding
 from regard.models.gpt import GptModel
+from regard.models.t5 import T5Model
 from regard.models.transformer import TransformerModel
 from regard.models.writer import State, fitting
 from regard.native.compiled_layers import CompiledStack, SourcePairs, Steps, numbers
@@ -54,9 +56,12 @@ class CompiledState(State):
 class Compiled(Packed):
     """The packed decoder with compiled steps: where one thread computes, without gradients."""
 
-    def __init__(self, model: TransformerModel | GptModel, stacks: CompiledModel, words: Words | None = None) -> None:
+    def __init__(
+        self, model: TransformerModel | T5Model | GptModel, stacks: CompiledModel, words: Words | None = None
+    ) -> None:
         super().__init__(model, words)
         self.stacks = stacks
+        self._biases = numbers(0, 0)
 
     def start(self, source: Tensor | None, source_lengths: Tensor | None, rows: int = 1) -> Any:
         if torch.is_grad_enabled() or torch.get_num_threads() > 1:
@@ -73,7 +78,8 @@ class Compiled(Packed):
         """Encode the source, without its padding, and project its keys and values."""
         model: Any = self.model
         length, longest = lengths.long().contiguous(), source.shape[1]
-        places = position_vectors(model.source, longest)
+        table = position_table(model.encoder)
+        places = position_vectors(model.source, longest) if table is None else biases(table, 1 - longest, longest)
         vocabulary = model.source.table.num_embeddings
         ids, own = source.long().contiguous().numpy(), length.numpy()
         encoded, first = encoder.encode(ids, own, vocabulary, None if places is None else places.numpy())
@@ -95,11 +101,16 @@ class Compiled(Packed):
         return torch.from_numpy(made), replace(before, steps=steps, ancestry=torch.cat([ancestry, own], 1))
 
     def places(self, count: int) -> Float[np.ndarray, "count numbers"] | None:
-        """For the first positions, what is added to embeddings or, with rotary positions, turns queries and keys."""
+        """For the first positions, what is added to embeddings or turns queries and keys; or biases, nearest first."""
         turned = turned_width(self.model.decoder)
         if turned:
             positions: Any = self.model.decoder.blocks[0].self_attention.reading.positions
             return _turns(positions, count + -count % _WAVES, turned)[:count].numpy()
+        table = position_table(self.model.decoder)
+        if table is not None:
+            if len(self._biases) < count:
+                self._biases = biases(table, 1 - count - -count % _WAVES, 1).flip(0).contiguous().numpy()
+            return self._biases[:count]
         made = position_vectors(self._embedding, count)
         return None if made is None else made.numpy()
 
@@ -149,7 +160,7 @@ class Compiled(Packed):
         if not isinstance(state, CompiledState):
             return super().step(token, state)
         x, after = self.advance(token, fitting(state, CompiledState, token))
-        return self._output(x) if after.listed is None else after.listed(x), after
+        return self._output(x) if after.listed is None else after.listed(x * self._output_scale), after
 
 
 def compiled_search(stepper: Any, state: Any, rules: Rules, size: int, **how: Any) -> list[list[Hypothesis]] | None:
@@ -170,6 +181,11 @@ def position_vectors(embedding: Embedding, count: int) -> Float[Tensor, "count w
     if isinstance(positions, PositionVectors):
         return positions.vectors(torch.arange(count), width).contiguous()
     return None
+
+
+def biases(table: BucketTable, start: int, end: int) -> Float[Tensor, "distances heads"]:
+    """What T5 adds to the logits of keys that stand from `start` to `end` - 1 ahead of their query."""
+    return table.weight[:, table.layout.bucket(torch.arange(start, end))].T.contiguous()
 
 
 @lru_cache(maxsize=64)

@@ -36,7 +36,7 @@ class CompiledWriter:
     first: int
     """the token that outputs start after"""
     places: Callable[[int], Float[np.ndarray, "count numbers"] | None]
-    """what each of the first positions adds to embeddings, or turns queries and keys by"""
+    """what each of the first positions adds to embeddings, or turns queries and keys by; or biases by distance"""
 
 
 class CompiledSearch:

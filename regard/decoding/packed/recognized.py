@@ -17,7 +17,6 @@ from torch import Tensor, nn
 from regard.attention.position import Position
 from regard.decoding.packed.acceptance import packable
 from regard.decoding.packed.stacks import CompiledModel, compilable
-from regard.models.t5 import T5Model
 from regard.models.writer import Writer
 from regard.native.compiled_layers import products_work
 from regard.native.kernels import Kernels, kernels
@@ -90,7 +89,7 @@ def _examined(model: Writer, native: Kernels | None) -> KnownModel:
     parts, limit = ModuleParts(model), positions_limit(model)
     if not packable(model):
         return KnownModel(parts, native, packable=False, stacks=None, weights=None, limit=limit)
-    if native is None or isinstance(model, T5Model) or not (compilable(model, native.lanes) and products_work(native)):
+    if native is None or not (compilable(model, native.lanes) and products_work(native)):
         return KnownModel(parts, native, packable=True, stacks=None, weights=None, limit=limit)
     with torch.inference_mode():
         stacks = CompiledModel(native, model)

@@ -1,7 +1,8 @@
-"""The weights of a Transformer or GPT for its compiled steps, packed once.
+"""The weights of a Transformer, T5 or GPT for its compiled steps, packed once.
 
 Compiled are models that the packed decoder supports, in float32 on a CPU: with LayerNorm or RMSNorm, plain or gated
-feed-forward layers, key heads that are shared or not, and positions that are added, or rotary in halves.
+feed-forward layers, key heads that are shared or not, and positions that are added, rotary in halves, or biases by
+distance that all layers share, as in T5.
 """
 
 from threading import Lock
@@ -12,6 +13,7 @@ import torch
 from torch import nn
 
 from regard.attention.position import Position
+from regard.attention.positions.buckets import BucketTable
 from regard.attention.positions.rotary import Rotary
 from regard.decoding.packed.layer import attention_scale
 from regard.layers.embedding import Embedding
@@ -20,7 +22,9 @@ from regard.layers.feeds.plain import FeedForward
 from regard.layers.inference.int8 import Int8Linear
 from regard.layers.rms_norm import RmsNorm
 from regard.layers.stack import Stack
+from regard.models.encoder_decoder import EncoderDecoder
 from regard.models.gpt import GptModel
+from regard.models.t5 import T5Model
 from regard.models.transformer import TransformerModel
 from regard.native.compiled_layers import CompiledStack
 from regard.native.kernels import Kernels
@@ -38,10 +42,10 @@ from regard.native.structures import (
 class CompiledModel:
     """The stacks of a model with packed weights."""
 
-    def __init__(self, native: Kernels, model: TransformerModel | GptModel) -> None:
+    def __init__(self, native: Kernels, model: TransformerModel | T5Model | GptModel) -> None:
         self.native, self._packer = native, Packer(native.lanes)
         self.decoder = self._stack(model.decoder, model.target)
-        self.encoder = self._stack(model.encoder, model.source) if isinstance(model, TransformerModel) else None
+        self.encoder = self._stack(model.encoder, model.source) if isinstance(model, EncoderDecoder) else None
         self._last: nn.Linear = model.output
         self._output: LinearWeights | None = None
         self._lock = Lock()
@@ -60,7 +64,7 @@ class CompiledModel:
         """The output layer, which is packed when it is first asked for."""
         with self._lock:
             if self._output is None:
-                self._output = self._linear(self._last)
+                self._output = self._linear(self._last, scale=getattr(self._last, "scale", 1.0))
             return self._output
 
     def _stack(self, stack: Stack, embedding: Embedding) -> CompiledStack:
@@ -83,6 +87,7 @@ class CompiledModel:
                 rms=type(blocks[0].norms["feedforward"]) is RmsNorm,
                 gated=type(blocks[0].feedforward) is GatedFeedForward,
                 turned=turned_width(stack),
+                biased=position_table(stack) is not None,
                 scale=embedding.scale,
                 last=self._norm(stack.norm) if before else NormWeights(),
             ),
@@ -115,9 +120,10 @@ class CompiledModel:
             )
         return made
 
-    def _linear(self, linear: nn.Linear, start: int = 0, end: int | None = None) -> LinearWeights:
+    def _linear(self, linear: nn.Linear, start: int = 0, end: int | None = None, scale: float = 1.0) -> LinearWeights:
         bias = None if linear.bias is None else linear.bias[start:end].detach().numpy()
-        return self._packer.linear(linear.weight[start:end].detach().numpy(), bias)
+        weight = linear.weight[start:end].detach()
+        return self._packer.linear((weight if scale == 1.0 else weight * scale).numpy(), bias)
 
     def _norm(self, norm: Any) -> NormWeights:
         shift = None if type(norm) is RmsNorm else norm.bias
@@ -134,7 +140,14 @@ def turned_width(stack: Stack) -> int:
     return round(width * positions.share) if type(positions) is Rotary else 0
 
 
-def compilable(model: TransformerModel | GptModel, lanes: int) -> bool:
+def position_table(stack: Stack) -> BucketTable | None:
+    """T5's table of biases by distance; None where positions are not of that kind."""
+    attention: Any = stack.blocks[0].self_attention
+    positions = attention.reading.positions
+    return positions if type(positions) is BucketTable else None
+
+
+def compilable(model: TransformerModel | T5Model | GptModel, lanes: int) -> bool:
     """Whether every part of a packable model is compiled."""
     tensors = [*model.parameters(), *model.buffers()]
     if any(one.dtype != torch.float32 or one.device.type != "cpu" for one in tensors):
@@ -142,7 +155,7 @@ def compilable(model: TransformerModel | GptModel, lanes: int) -> bool:
     if any(type(part) is Int8Linear for part in model.modules()):
         return False
     stacks = [(model.decoder, model.target)]
-    if isinstance(model, TransformerModel):
+    if isinstance(model, EncoderDecoder):
         if turned_width(model.encoder):  # the compiled encoder turns nothing
             return False
         stacks.append((model.encoder, model.source))
@@ -164,8 +177,10 @@ def _is_plain(stack: Stack, embedding: Embedding, lanes: int) -> bool:
 
 
 def _places_are_plain(stack: Stack, embedding: Embedding) -> bool:
-    """Whether positions are added to embeddings, or turn queries and keys in halves, alike in every layer."""
+    """Whether positions are added to embeddings, turn queries and keys in halves, or are one table of biases."""
     own: list[Any] = [block.self_attention.reading.positions for block in stack.blocks]
+    if type(own[0]) is BucketTable:
+        return all(one is own[0] for one in own) and type(embedding.positions) is Position
     if type(own[0]) is Rotary:
         alike = all(type(one) is Rotary and one == own[0] for one in own) and own[0].pairs == "halves"
         return alike and turned_width(stack) % 2 == 0 and type(embedding.positions) is Position

@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import nn
 
+from regard.attention.positions.buckets import BucketTable
 from regard.base.errors import UsageError
 from regard.decoding.packed import recognized as recognizing
 from regard.decoding.packed.by_torch import Packed, PackedState
@@ -15,6 +16,7 @@ from regard.decoding.packed.compiled import Compiled, CompiledState
 from regard.decoding.packed.decoder import packed
 from regard.decoding.workers import one_core
 from regard.models.gpt import Gpt
+from regard.models.t5 import T5
 from regard.models.transformer import Transformer
 from regard.native.kernels import Kernels
 
@@ -56,10 +58,27 @@ def language_model(**changes: Any) -> Any:
     return model
 
 
+def t5(**changes: Any) -> Any:
+    torch.manual_seed(1)
+    positions = {"name": "buckets", "buckets": 8, "farthest": 9}
+    made = T5(encoder_layers=2, decoder_layers=2, positions=positions, **SIZES | changes)
+    model = made.build({"source": VOCABULARY, "target": VOCABULARY}).eval()
+    for part in model.modules():
+        if isinstance(part, nn.RMSNorm):
+            part.weight.normal_(1, 0.3)
+        if isinstance(part, BucketTable):
+            part.weight.normal_()
+    return model
+
+
+V1_1 = {"feed": {"name": "gated", "activation": "gelu_tanh"}, "tie": "embeddings", "output_scale": "none"}
 MODELS: dict[str, Any] = {
     "norms before": transformer,
     "norms after": lambda: transformer(norm_place="after", output_bias="learned"),
     "gelu, learned positions": lambda: transformer(activation="gelu", positions="learned(40)", linear_bias="none"),
+    "t5": lambda: t5(),
+    "t5, version 1.1": lambda: t5(**V1_1),
+    "t5, norms after": lambda: t5(norm_place="after"),
     "language model": lambda: language_model(),
     "language model, gelu by tanh": lambda: language_model(activation="gelu_tanh"),
     "language model, silu": lambda: language_model(activation="silu", norm="rms", norm_place="after"),

@@ -15,6 +15,7 @@ from regard.decoding.strategies.greedy import Greedy
 from regard.decoding.strategy import SearchTask, Strategy
 from regard.decoding.trace import Trace
 from regard.decoding.workers import one_core
+from regard.models.t5 import T5
 from regard.models.transformer import Transformer
 
 VOCABULARY = 90
@@ -43,13 +44,13 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     return found
 
 
-def model() -> Any:
+def model(design: Any = Transformer, tie: str = "none") -> Any:
     torch.manual_seed(2)
-    made = Transformer(encoder_layers=1, decoder_layers=2, width=32, heads=2, feedforward=48, tie="none")
+    made = design(encoder_layers=1, decoder_layers=2, width=32, heads=2, feedforward=48, tie=tie)
     built = made.build({"source": VOCABULARY, "target": VOCABULARY}).eval()
     with torch.no_grad():
         built.output.weight.mul_(3)
-        built.output.weight[3].mul_(1.5)  # outputs of all lengths
+        built.output.weight[3].mul_(1.5 if design is Transformer else 4.0)  # outputs of all lengths
     return built
 
 
@@ -65,8 +66,11 @@ STRATEGIES = (
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES, ids=str)
-def test_it_finds_the_same(strategy: Strategy, asked: list[bool], monkeypatch: pytest.MonkeyPatch) -> None:
-    given = (model(), SOURCE, LENGTHS, strategy)
+@pytest.mark.parametrize(("design", "tie"), [(Transformer, "none"), (T5, "embeddings")])
+def test_it_finds_the_same(
+    strategy: Strategy, design: Any, tie: str, asked: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = (model(design, tie), SOURCE, LENGTHS, strategy)
     monkeypatch.setattr(searching, "_LARGE", 0)  # what nobody sees is always dropped
     fast = search(*given)
     monkeypatch.setattr(SearchTask, "compiled", lambda *_, **__: None)

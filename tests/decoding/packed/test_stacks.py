@@ -1,5 +1,6 @@
 """Which of the packable models are compiled."""
 
+from copy import deepcopy
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from torch import nn
 
 from regard.decoding.packed.stacks import compilable
 from regard.models.gpt import Gpt
+from regard.models.t5 import T5
 from regard.models.transformer import Transformer
 
 SIZES: dict[str, Any] = {"width": 32, "heads": 2, "feedforward": 24}
@@ -47,6 +49,20 @@ def test_the_parts_of_llama_are() -> None:
     assert compilable(llama(positions="rotary(share=0.5)", feed="plain"), lanes=8)
     assert compilable(llama(positions="learned(9)", norm="layer"), lanes=8)
     assert not compilable(llama(positions="rotary(pairs='neighbors')"), lanes=8)
+
+
+def t5(**changes: Any) -> Any:
+    return T5(encoder_layers=2, decoder_layers=2, **SIZES | changes).build({"source": 30, "target": 30}).eval()
+
+
+def test_those_of_t5_are() -> None:
+    assert compilable(t5(), lanes=8)
+    assert compilable(t5(feed={"name": "gated", "activation": "gelu_tanh"}), lanes=8)
+    assert not compilable(t5(head_width=8), lanes=8)  # all heads together are narrower than the model
+    apart = t5()
+    first, second = (layer.self_attention.reading for layer in apart.decoder.layers)
+    second.positions = deepcopy(first.positions)  # a layer with a table of its own
+    assert not compilable(apart, lanes=8)
 
 
 def test_layers_that_differ_are_not() -> None:
