@@ -15,6 +15,7 @@ import torch
 from regard.base.config import to_dict
 from regard.base.errors import RegardError, UsageError, unknown
 from regard.data.subwords.tokenizer import BOS, EOS, PAD
+from regard.interop.dense_steps import CLASSIFYING_STEPS, read_dense_steps, write_dense_steps
 from regard.interop.export_folder import MANIFEST, making
 from regard.interop.exported_tokenizer import tokenizer_files
 from regard.interop.family import FAMILIES, NEVER, Family, FolderTokenizers, Order, Orders, standing_for
@@ -75,12 +76,15 @@ def read_folder(folder: Path) -> Artifact:
     table = family.model(config, where)
     found = _with_all_rows(family, config, folder)
     subwords, orders = found.subwords, found.orders
-    sentences = None
+    sentences, head = None, None
     if task == "embed":
         if "embed" not in family.tasks.values():
             raise RegardError(f"{folder / 'modules.json'}: sentence encoders of {family.type()} are not read")
         sentences = read_sentence_settings(folder, subwords["text"])
         table["pooling"] = sentences.pooling
+        if sentences.dense is not None:
+            task = "classify"
+            table["pooled_activation"], head = read_dense_steps(folder, sentences.dense)
     design: Design = MODELS.make(table, f"{where}: model")
     if hasattr(design, "output_bias") and any(_partial(order) for order in orders.values()):
         design = replace(design, output_bias="fixed")  # type: ignore[type-var]
@@ -89,7 +93,7 @@ def read_folder(folder: Path) -> Artifact:
     sizes |= {name: len(extras[name]) for name in ("classes", "tags") if name in extras}
     sizes |= {"vector": 1} if task == "embed" else {}
     resolved = {"name": family.design, **to_dict(design)}
-    weights = _weights(family, resolved, task, config, str(folder), tensors, orders, design, sizes)
+    weights = _weights(family, resolved, task, config, str(folder), tensors, orders, design, sizes, head)
     said = "generation_config.json"
     search = family.decoding({**config, **(read_json(folder / said) if (folder / said).is_file() else {})})
     first = next(iter(orders.values()))
@@ -107,6 +111,8 @@ def read_folder(folder: Path) -> Artifact:
 
 def export_huggingface(model: str | Path, out: str | Path, *, force: bool = False, task: str | None = None) -> None:
     """Write a model as a folder that `transformers` loads; a sentence encoder's is also one of sentence-transformers.
+
+    So is that of a classifier which pools a text otherwise than by its first token; `encode` there gives its logits.
 
     A model for another `task` than the one given is refused.
     """
@@ -126,23 +132,28 @@ def export_huggingface(model: str | Path, out: str | Path, *, force: bool = Fals
             raise UsageError(f"{model}: has {what}, which a model of Hugging Face cannot have")
     design, ours = family.written_from(_spelled_out(artifact.design()), artifact.weights)
     resolved = {"name": name, **to_dict(design)}
-    config = _config(family, resolved, artifact, told)
-    _check_same(family, design, config, artifact.task, str(model))
+    apart = artifact.task == "classify" and resolved["pooling"] != "first" and "embed" in family.tasks.values()
+    shown = replace(artifact, task="embed") if apart else artifact  # with its head beside it
+    config = _config(family, resolved, shown, told)
+    _check_same(family, design, config, shown.task, str(model))
     kept = told.get("order") or {side: list(range(artifact.sizes[side])) for side in family.sides}
     orders = kept if isinstance(kept, dict) else dict.fromkeys(family.sides, kept)
     weights = family.further(config)
-    for entry in family.entries(resolved, artifact.task, config):
+    for entry in family.entries(resolved, shown.task, config):
         weights |= entry.write(ours[entry.ours], orders)
-    if artifact.task == "embed":  # a model without a head, whose tensors have no prefix
+    if shown.task == "embed":  # a model without a head, whose tensors have no prefix
         weights = {key.removeprefix(family.prefix): tensor for key, tensor in weights.items()}
     with making(out, force=force) as folder:
         texts = told.get("files") or tokenizer_files(artifact)
         files = {name: file_content(text, f"{model}: {name}") for name, text in texts.items()}
         write_folder(folder, config, weights, files)
-        if artifact.task == "embed":
+        if shown.task == "embed":
             longest = (artifact.extras.get("frame") or {}).get("longest")
-            settings = SentenceSettings(resolved["pooling"], bool(artifact.extras.get("normalize")), longest)
+            dense = CLASSIFYING_STEPS if apart else None
+            settings = SentenceSettings(resolved["pooling"], bool(artifact.extras.get("normalize")), longest, dense)
             write_sentence_settings(folder, settings, resolved["width"])
+            if dense is not None:
+                write_dense_steps(folder, dense, ours, resolved["pooled_activation"])
         (folder / MANIFEST).write_text(json.dumps({"kind": "regard export", "format": "huggingface"}), encoding="utf-8")
 
 
@@ -204,7 +215,7 @@ def _extras(
     sentences: SentenceSettings | None,
 ) -> dict[str, Any]:
     """What the task keeps beside the weights; a text that is read whole begins with what is to be done with it."""
-    if sentences is not None:
+    if sentences is not None and sentences.dense is None:
         frame = {"longest": sentences.longest, "separators": family.separators}
         return {"normalize": sentences.normalize, "frame": frame}
     if task not in ("classify", "tag"):
@@ -213,7 +224,7 @@ def _extras(
     kind = config.get("problem_type")
     if kind == "regression" or len(names) < 2:
         raise RegardError(f"{folder / 'config.json'}: problem_type is regression, but classes alone are read")
-    longest = getattr(getattr(design, "positions", None), "length", None)
+    longest = getattr(getattr(design, "positions", None), "length", None) if sentences is None else sentences.longest
     labels = [str(names[str(at)]) for at in range(len(names))]
     frame = {"longest": longest, "separators": family.separators}
     if task == "tag":
@@ -232,16 +243,21 @@ def _weights(
     orders: Orders,
     design: Design,
     sizes: Mapping[str, int],
+    head: Mapping[str, torch.Tensor] | None = None,
 ) -> dict[str, torch.Tensor]:
-    """Our tensors, each of the shape that the model needs."""
-    entries = list(family.entries(resolved, task, config))
-    if task == "embed":
+    """Our tensors, each of the shape that the model needs; a `head` stands beside those of the folder."""
+    entries = list(family.entries(resolved, task if head is None else "embed", config))
+    if task == "embed" or head is not None:
         tensors = without_heads(tensors)
     tensors = family.named(tensors, {name for entry in entries for name in entry.theirs}, where)
     with torch.device("meta"):
         model = design.build(sizes)
     wanted = model.state_dict()
-    made = {}
+    made = dict(head or {})
+    for name, weight in made.items():
+        if weight.shape != wanted[name].shape:
+            needed = list(wanted[name].shape)
+            raise RegardError(f"{where}: its Dense steps give {name} the shape {list(weight.shape)}, not {needed}")
     for entry in entries:
         made[entry.ours] = entry.read(tensors, orders, where)
         found, needed = list(made[entry.ours].shape), list(wanted[entry.ours].shape)

@@ -45,7 +45,7 @@ def read_config(folder: Path) -> dict[str, Any]:
 def read_weights(folder: Path) -> dict[str, Tensor]:
     """All tensors, from one file or from its shards."""
     if (folder / WEIGHTS).is_file():
-        return _load(folder / WEIGHTS)
+        return read_weight_file(folder / WEIGHTS)
     if (folder / _INDEX).is_file():
         table = read_json(folder / _INDEX).get("weight_map")
         if not isinstance(table, dict):
@@ -54,7 +54,7 @@ def read_weights(folder: Path) -> dict[str, Tensor]:
         for name in sorted(set(table.values())):
             if Path(name).name != name or not (folder / name).is_file():
                 raise RegardError(f"{folder}: the shard {name} is missing, which {_INDEX} names")
-            found |= _load(folder / name)
+            found |= read_weight_file(folder / name)
         for tensor, name in table.items():
             if tensor not in found:
                 raise RegardError(f"{folder / name}: has no tensor '{tensor}', which {_INDEX} says it has")
@@ -92,7 +92,8 @@ def write_folder(
         (folder / name).write_bytes(content)
 
 
-def _load(path: Path) -> dict[str, Tensor]:
+def read_weight_file(path: Path) -> dict[str, Tensor]:
+    """The tensors of a safetensors file."""
     try:
         return load_file(path)
     except (SafetensorError, OSError) as error:

@@ -3,6 +3,7 @@
 | file                                  | says                                                            |
 |---------------------------------------|-----------------------------------------------------------------|
 | `modules.json`                        | the steps: Transformer, Pooling and, if there is one, Normalize |
+|                                       | or, of a classifier, Dense and Dense (`dense_steps`)            |
 | `1_Pooling/config.json`               | the pooling: mean, the first token or the maximum               |
 | `sentence_bert_config.json`           | the most tokens that are read                                   |
 | `config_sentence_transformers.json`   | versions, and a text that may stand before every input          |
@@ -26,6 +27,7 @@ from regard.interop.model_folder import read_json
 from regard.models.headed import Pooling
 
 _STEPS = ("Transformer", "Pooling", "Normalize")
+_CLASSIFYING = ("Transformer", "Pooling", "Dense", "Dense")
 _MODES: dict[str, Pooling] = {"mean_tokens": "mean", "cls_token": "first", "max_tokens": "max"}
 _NAMES: dict[str, Pooling] = {"mean": "mean", "cls": "first", "max": "max"}
 _MODE = "pooling_mode_"
@@ -40,6 +42,8 @@ class SentenceSettings:
     normalize: bool
     longest: int | None
     """the most tokens of a text that are read, special ones included"""
+    dense: tuple[str, str] | None = None
+    """the folders of the steps that classify"""
 
 
 def is_sentence_folder(folder: Path) -> bool:
@@ -52,18 +56,19 @@ def read_sentence_settings(folder: Path, subwords: Subwords) -> SentenceSettings
     if not is_sentence_folder(folder):
         return SentenceSettings("mean", False, None)
     steps = _steps(folder)
-    if list(steps) != list(_STEPS[: len(steps)]) or len(steps) < 2:
-        shown = ", ".join(steps) or "none"
+    kinds, paths = [kind for kind, _ in steps], [path for _, path in steps]
+    if (kinds != list(_STEPS[: len(steps)]) or len(steps) < 2) and kinds != list(_CLASSIFYING):
+        shown = ", ".join(kinds) or "none"
         raise RegardError(
             f"{folder / 'modules.json'}: has the steps {shown}, but Transformer, Pooling and, at the end, Normalize "
-            "are those that are read"
+            "are those that are read, or Dense twice for classes"
         )
-    if steps["Transformer"] not in ("", "."):
-        raise RegardError(f"{folder / 'modules.json'}: its Transformer is in '{steps['Transformer']}', not beside it")
+    if paths[0] not in ("", "."):
+        raise RegardError(f"{folder / 'modules.json'}: its Transformer is in '{paths[0]}', not beside it")
     _check_prompt(folder)
-    return SentenceSettings(
-        _pooling(folder / steps["Pooling"] / "config.json"), "Normalize" in steps, _longest(folder, subwords)
-    )
+    dense = (paths[2], paths[3]) if kinds == list(_CLASSIFYING) else None
+    pooling = _pooling(folder / paths[1] / "config.json")
+    return SentenceSettings(pooling, "Normalize" in kinds, _longest(folder, subwords), dense)
 
 
 def without_heads(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
@@ -72,8 +77,8 @@ def without_heads(tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
 
 
 def write_sentence_settings(folder: Path, settings: SentenceSettings, width: int) -> None:
-    """Write the files beside those of the model."""
-    kinds = _STEPS if settings.normalize else _STEPS[:2]
+    """Write the files beside those of the model, and the folders of its steps."""
+    kinds = _CLASSIFYING if settings.dense is not None else _STEPS if settings.normalize else _STEPS[:2]
     modules = [
         {
             "idx": at,
@@ -96,11 +101,11 @@ def write_sentence_settings(folder: Path, settings: SentenceSettings, width: int
         (folder / name).write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
 
-def _steps(folder: Path) -> dict[str, str]:
+def _steps(folder: Path) -> list[tuple[str, str]]:
     """The kind of each step, and its folder."""
     path = folder / "modules.json"
     try:
-        return {str(step["type"]).rpartition(".")[2]: str(step["path"]) for step in json.loads(read_text(path))}
+        return [(str(step["type"]).rpartition(".")[2], str(step["path"])) for step in json.loads(read_text(path))]
     except (ValueError, KeyError, TypeError) as error:
         raise RegardError(f"{path}: must be a list of steps, each with its type and path ({error})") from error
 
