@@ -126,7 +126,10 @@ def check_kind(path: str | Path, texts: Mapping[str, str], kind: str, version: i
     """Check that the file is of the given kind and of a readable version."""
     found, written = texts.get("kind"), texts.get("version", "")
     if found is None:
-        raise RegardError(f"{path}: a safetensors file, but not a {kind}")
+        folder = Path(path).parent
+        theirs = f"; it belongs to a folder of Hugging Face: regard import {folder}"
+        hint = theirs if (folder / "config.json").is_file() else ""
+        raise RegardError(f"{path}: a safetensors file, but not a {kind}{hint}")
     if found != kind:
         raise RegardError(f"{path}: this is a {found}, not a {kind}")
     if written not in map(str, range(version if oldest is None else oldest, version + 1)):

@@ -107,6 +107,9 @@ def test_files_of_other_kinds_are_told_apart(tmp_path: Path) -> None:
     save_file({"weight": torch.ones(2)}, tmp_path / "foreign", metadata={"format": "pt"})
     with pytest.raises(RegardError, match="foreign: a safetensors file, but not a regard model"):
         load_artifact(tmp_path / "foreign")
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(RegardError, match=f"not a regard model; it belongs to .*: regard import {tmp_path}"):
+        load_artifact(tmp_path / "foreign")
     write_tensors(tmp_path / "other", {}, {})
     with pytest.raises(RegardError, match="other: a safetensors file, but not a regard model"):
         load_artifact(tmp_path / "other")
