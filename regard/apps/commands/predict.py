@@ -21,13 +21,13 @@ _AT_ONCE = 256
         "regard predict runs/reviews reviews.txt --json      all probabilities, an object a line",
         "echo 'the cat <mask> on the mat' | regard predict runs/bert",
         "regard predict runs/hull points.jsonl               positions of the input: a pointer network",
-        "regard predict runs/digits seven.png                a picture, a folder of pictures, or a file of arrays",
+        "regard predict runs/digits seven.png eight.png      pictures, folders of pictures, or files of arrays",
     )
 )
 def predict(
     model: Annotated[Path, typer.Argument(help="A model file or run folder of a classifier or masked-token model.")],
-    file: Annotated[
-        Path | None,
+    files: Annotated[
+        list[Path] | None,
         typer.Argument(help="A text a line, or pictures; from standard input, texts or names of pictures, one a line."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print each answer in full, as a JSON object.")] = False,
@@ -53,10 +53,12 @@ def predict(
         raise UsageError(
             f"{model}: a {type(loaded).__name__.lower()}, which writes texts; use regard translate or generate"
         )
-    if isinstance(loaded, ImageClassifier) and file is not None:
-        lines = iter([str(file)])
+    if not files:
+        lines = (line.rstrip("\n") for line in sys.stdin)
+    elif isinstance(loaded, ImageClassifier):
+        lines = map(str, files)
     else:
-        lines = (line.rstrip("\n") for line in sys.stdin) if file is None else iter(read_lines(file))
+        lines = (line for file in files for line in read_lines(file))
     while part := list(islice(lines, _AT_ONCE)):
         for one in loaded.predict(part):
             typer.echo(json.dumps(dict(one.details), ensure_ascii=False) if as_json else one.text)

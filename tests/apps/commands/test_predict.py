@@ -27,6 +27,7 @@ def test_labels_and_probabilities(tmp_path: Path, run: Run) -> None:
     (tmp_path / "lines.txt").write_text("the cat\nthe dog\n", encoding="utf-8")
     plain = run("predict", str(model), str(tmp_path / "lines.txt")).lines
     assert all(line.split("\t")[0] in ("no", "yes") for line in plain)
+    assert run("predict", str(model), *[str(tmp_path / "lines.txt")] * 2).lines == plain * 2  # as a shell names files
     full = [json.loads(line) for line in run("predict", str(model), "--json", stdin="the cat\nthe dog\n").lines]
     assert [one["labels"][0] for one in full] == [line.split("\t")[0] for line in plain]
     assert all(sum(one["probabilities"].values()) == pytest.approx(1.0) for one in full)
