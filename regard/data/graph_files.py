@@ -12,8 +12,11 @@ dense (`features`) or as sparse rows (`feature_indptr`, `feature_indices`, `feat
 pickled is read: Planetoid's own files, which are pickled, have to be saved as `.npz` first.
 """
 
+import hashlib
+import math
 import warnings
 import zipfile
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +24,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from jaxtyping import Bool
 from torch import Tensor
 
 from regard.base.errors import RegardError
@@ -45,6 +49,23 @@ class GraphFile:
     """the class of each node; None where it is unknown"""
     split: Mapping[str, Tensor]
     """the numbers of the nodes of `train`, `dev` and `test`; empty where the files do not tell"""
+
+    @property
+    def fingerprint(self) -> str:
+        """Tells whether another file has the same nodes, in the same order, with the same edges."""
+        return hashlib.sha256("\n".join(self.nodes).encode() + self.edges.numpy().tobytes()).hexdigest()
+
+    def held_out(self, share: float) -> Bool[Tensor, "nodes"]:
+        """Whether each node is held out: about this share of every class, always the same nodes."""
+        order = sorted(range(len(self.nodes)), key=lambda node: hashlib.sha256(self.nodes[node].encode()).digest())
+        left = {name: math.floor(share * count + 0.5) for name, count in Counter(self.labels).items()}
+        held = torch.zeros(len(self.nodes), dtype=torch.bool)
+        for node in order:
+            name = self.labels[node]
+            if name is not None and left[name] > 0:
+                left[name] -= 1
+                held[node] = True
+        return held
 
 
 def read_graph(path: Path, feature_names: tuple[str, ...] = ()) -> GraphFile:
@@ -128,7 +149,9 @@ def _folder(folder: Path, feature_names: tuple[str, ...]) -> GraphFile:
         features = torch.from_numpy(np.load(dense, allow_pickle=False).astype(np.float32))
         nodes = tuple(map(str, range(len(features))))
     else:
-        raise RegardError(f"{folder}: has neither features.tsv nor features.npy")
+        raise RegardError(
+            f"{folder}: has neither features.tsv nor features.npy; give a node without features its own name as one"
+        )
     numbers = {node: at for at, node in enumerate(nodes)}
     _refuse_others(folder / "labels.tsv", labels, numbers)
     pairs = [(source, cells[0]) for source, cells in _table(folder / "edges.tsv", several=True)]

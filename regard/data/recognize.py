@@ -61,6 +61,8 @@ def kind_by_name(file: Path) -> str | None:
 def _parallel(files: Sequence[Path], hints: Hints) -> Recognized:
     tables = [file for file in files if kind_by_name(file) is not None]
     if len(tables) == 2:
+        if any(file.name == "edges.tsv" for file in tables):
+            raise UsageError(f"{tables[0]}: a graph is the folder that holds its files; give that: {tables[0].parent}")
         raise UsageError(
             f"{tables[0]} and {tables[1]}: each holds both sides; give one of them, and the other after --dev or --test"
         )

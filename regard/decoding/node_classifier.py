@@ -1,8 +1,9 @@
 """A trained graph network: the classes of a graph's nodes, and what each node attends to."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import torch
@@ -47,8 +48,11 @@ class NodeClassifier:
         classes: tuple[str, ...],
         feature_names: tuple[str, ...],
         number: Callable[..., Graph],
+        held_out: Mapping[str, float] = MappingProxyType({}),
     ) -> None:
         self.models, self.classes, self.feature_names, self.number = tuple(models), classes, feature_names, number
+        self.held_out = held_out
+        """the share of nodes that did not train, for training graphs without a split, by their fingerprints"""
 
     def read(self, path: str | Path) -> GraphFile:
         """A graph file, its features in the order that the model was trained with."""

@@ -4,7 +4,8 @@ Equal texts go the same way, so that none of them is learned from and asked abou
 """
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from regard.base.files import read_lines
@@ -14,6 +15,7 @@ from regard.data.labels import LabeledExample
 from regard.data.recognize import kind_by_name
 from regard.data.tags import TaggedSentence
 from regard.tasks.task import Wishes
+from regard.tasks.text_files import relative_paths
 
 _Split = tuple[dict[str, Path], dict[Path, str]]
 """the files of train and dev, and the content of those that are still to be written"""
@@ -46,6 +48,30 @@ def split_sentences(
         columns = ((one.words, *([one.factors] if one.factors else []), one.tags) for one in sentences)
         written = ["".join(f"{' '.join(row)}\n" for row in zip(*own, strict=True)) + "\n" for own in columns]
     return _split(file, [" ".join(one.words) for one in sentences], written, (wishes, name, ".txt"), dev)
+
+
+@dataclass(frozen=True)
+class ObjectFiles:
+    """The data of a run of JSON lines: its lines of [data], whether it validates, and what is still to be written."""
+
+    lines: str
+    validates: bool
+    reasons: tuple[str, ...] = ()
+    written: Mapping[Path, str] = field(default_factory=dict)
+
+
+def split_objects(files: Sequence[Path], count: int, wishes: Wishes) -> ObjectFiles:
+    """Files of JSON lines, `count` in all, such as sets; of one file without a dev set, some lines are held out."""
+    own = {"train": list(files), "dev": list(wishes.dev)}
+    written: dict[Path, str] = {}
+    size = held_out_size(count) if wishes.hold_out is None else wishes.hold_out
+    if len(files) == 1 and not wishes.dev and 0 < 2 * size <= count:
+        lines = [f"{line}\n" for line in read_lines(files[0]) if line.strip()]
+        places, written = _split(files[0], lines, lines, (wishes, wishes.name or files[0].stem, ".jsonl"), None)
+        own = {part: [place] for part, place in places.items()}
+    reasons = (f"held out for validation: {own['dev'][0]}; the rest is in {own['train'][0]}",) if written else ()
+    shown = (f"{part} = {relative_paths(paths, wishes.out)}\n" for part, paths in own.items() if paths)
+    return ObjectFiles("".join(shown), bool(own.get("dev")), reasons, written)
 
 
 def _split(

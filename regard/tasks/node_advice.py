@@ -19,7 +19,7 @@ task = "nodes"
 
 [data]
 train = {train}
-{dev}directions = "both"            # an edge joins two nodes; as_given: only the second reads from the first
+{dev}{held}directions = "both"            # an edge joins two nodes; as_given: only the second reads from the first
 scaling = "{scaling}"               # rows: the features of each node are divided by their sum
 
 [model]
@@ -55,9 +55,13 @@ def node_settings(files: Sequence[Path], wishes: Wishes, graphs: Sequence[GraphF
     counts = all(bool((_numbers(graph) >= 0).all()) for graph in graphs)
     preset = wishes.preset or "gat"
     reason = f"{nodes:,} nodes, {edges:,} edges, {known:,} labels: a graph network ({preset})"
+    reasons = [reason]
+    if not wishes.dev and not any(graph.split for graph in graphs):
+        reasons.append("no split: a fifth of the labeled nodes is held out to validate, and evaluate is for these")
     text = _TEMPLATE.format(
         out=wishes.out,
-        reason=reason,
+        reason="\n# ".join(reasons),
+        held=f"{'hold_out = 0.2':31}# this share of the labeled nodes validates\n" if len(reasons) > 1 else "",
         name=json.dumps(wishes.name or files[0].stem, ensure_ascii=False),
         train=relative_paths(files, wishes.out),
         dev=f"dev = {relative_paths(wishes.dev, wishes.out)}\n" if wishes.dev else "",
@@ -66,7 +70,7 @@ def node_settings(files: Sequence[Path], wishes: Wishes, graphs: Sequence[GraphF
         preset=preset,
         rate=0.01 if preset == "gcn" else 0.005,
     )
-    return Advice(text, (reason,))
+    return Advice(text, tuple(reasons))
 
 
 def _numbers(graph: GraphFile) -> torch.Tensor:

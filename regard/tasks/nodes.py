@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import torch
 import torch.nn.functional as F
 
-from regard.base.errors import RegardError, UsageError
+from regard.base.errors import ConfigError, RegardError, UsageError
 from regard.base.files import write_text
 from regard.data.graph import Graph, GraphBatches, sorted_edges, undirected
 from regard.data.graph_files import GraphFile, looks_like_graph, read_graph
@@ -34,10 +34,16 @@ class GraphSettings:
     """graphs: folders with edges.tsv, or .npz files"""
     dev: tuple[Path, ...] = ()
     """graphs to validate on; by default the nodes of the training graphs that their split calls `dev`"""
+    hold_out: float = 0.0
+    """the share of the labeled nodes that validate instead of learning, in training graphs without a split"""
     directions: EdgeDirections = "both"
     """both: an edge joins two nodes; as_given: only the second reads from the first"""
     scaling: Scaling = "none"
     """rows: the features of each node are divided by their sum"""
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.hold_out < 1:
+            raise ConfigError(f"data: hold_out must be at least 0 and below 1, but is {self.hold_out}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +52,8 @@ class PreparedNodes(Prepared):
 
     classes: tuple[str, ...]
     feature_names: tuple[str, ...]
+    whole: tuple[str, ...]
+    """the fingerprints of the training graphs without a split"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,8 +84,11 @@ class Nodes(Task):
         files[1:] = [read_graph(data / file, names) for file in self.data.train[1:]]
         classes = _classes(files, self.data.train)
         graphs = [self._graph(file, classes, path) for file, path in zip(files, self.data.train, strict=True)]
-        train = [graph.choosing(_part(graph, file, "train")) for graph, file in zip(graphs, files, strict=True)]
-        dev = [graph.choosing(_part(graph, file, "dev")) for graph, file in zip(graphs, files, strict=True)]
+        both = list(zip(graphs, files, strict=True))
+        train, dev = (
+            [graph.choosing(_part(graph, file, part, self.data.hold_out)) for graph, file in both]
+            for part in ("train", "dev")
+        )
         if self.data.dev:
             others = [read_graph(data / file, names) for file in self.data.dev]
             dev = [self._graph(file, classes, path) for file, path in zip(others, self.data.dev, strict=True)]
@@ -92,6 +103,7 @@ class Nodes(Task):
             summary=f"{counted} edges, {batches.epoch()[1]:,} nodes to learn from",
             classes=classes,
             feature_names=names,
+            whole=tuple(file.fingerprint for file in files if not file.split),
         )
 
     def loss(self, model: GraphNetworkModel, item: Graph) -> Loss:
@@ -103,7 +115,9 @@ class Nodes(Task):
     def extras(self, design: Design, model: Any, prepared: PreparedNodes) -> dict[str, Any]:
         """The names of classes and features, and how graphs are read."""
         read = {"directions": self.data.directions, "scaling": self.data.scaling}
-        return {"classes": list(prepared.classes), "feature_names": list(prepared.feature_names), **read}
+        held_out = dict.fromkeys(prepared.whole, self.data.hold_out) if self.data.hold_out else {}
+        names = {"classes": list(prepared.classes), "feature_names": list(prepared.feature_names)}
+        return {**names, **read, **({"held_out": held_out} if held_out else {})}
 
     @classmethod
     def open(cls, artifacts: Sequence[Artifact], models: Sequence[Any], **how: Any) -> NodeClassifier:
@@ -113,17 +127,18 @@ class Nodes(Task):
             raise UsageError(f"{artifacts[1].name}: an ensemble must know the same classes")
         read = GraphSettings(train=(), directions=first["directions"], scaling=first["scaling"])
         number = partial(cls(data=read)._graph, classes=tuple(first["classes"]))
-        return NodeClassifier(models, tuple(first["classes"]), tuple(first["feature_names"]), number)
+        held_out = first.get("held_out") or {}
+        return NodeClassifier(models, tuple(first["classes"]), tuple(first["feature_names"]), number, held_out)
 
     @classmethod
     def evaluate(cls, opened: NodeClassifier, files: Sequence[Path], how: Evaluation) -> list[QualityScore]:
-        """Accuracy on the test nodes of each graph, or on all labeled nodes of one without a split."""
+        """Accuracy on the test nodes of each graph; without a split, on all labeled nodes that did not train."""
         right = counted = 0
         told = []
         for path in files:
             file = opened.read(path)
             graph = opened.number(file, path=path)
-            chosen = _part(graph, file, "test")
+            chosen = _part(graph, file, "test", opened.held_out.get(file.fingerprint, 0.0))
             with how.measured(len(graph.labels), "nodes"):
                 found = opened.probabilities(graph).argmax(-1)
             right += int((found == graph.labels)[chosen].sum())
@@ -159,8 +174,14 @@ def _classes(files: Sequence[GraphFile], paths: Sequence[Path]) -> tuple[str, ..
     return tuple(found)
 
 
-def _part(graph: Graph, file: GraphFile, name: str) -> torch.Tensor:
-    """The labeled nodes of a part of the split; without a split, all of them are for training and for a test."""
+def _part(graph: Graph, file: GraphFile, name: str, hold_out: float) -> torch.Tensor:
+    """The labeled nodes of a part of the split.
+
+    Without a split, those that are held out are for validation and test; if none are, all train and all are tested.
+    """
+    if not file.split and hold_out:
+        held = file.held_out(hold_out)
+        return graph.chosen & (~held if name == "train" else held)
     if not file.split:
         return graph.chosen if name != "dev" else torch.zeros_like(graph.chosen)
     chosen = torch.zeros_like(graph.chosen)

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from regard.data.vector_files import Vectors
+from regard.tasks.held_out_examples import split_objects
 from regard.tasks.task import Advice, Wishes
-from regard.tasks.text_files import relative_paths
 
 _TEMPLATE = """\
 # Settings of a run, for regard train {out}. Settings that are not listed have defaults.
@@ -15,8 +15,7 @@ name = {name}
 task = "points"
 
 [data]
-train = {train}
-{dev}batch = 128
+{data}batch = 128
 
 [data.rule]                    # decoding keeps to it, so that every output is valid
 repeats = "{repeats}"          # all_once, at_most_once or allowed
@@ -50,17 +49,17 @@ def point_settings(files: Sequence[Path], wishes: Wishes, rows: Sequence[tuple[V
     sizes = f"{min(len(points) for points, _ in rows)} to {max(len(points) for points, _ in rows)}"
     counted = f"{len(rows):,} examples of {sizes} points, answers of {shortest} to {longest} positions"
     reason = f"{counted}: a pointer network, whose answers name positions ({repeats})"
+    data = split_objects(files, len(rows), wishes)
     text = _TEMPLATE.format(
         out=wishes.out,
-        reason=reason,
+        reason="\n# ".join((reason, *data.reasons)),
         name=json.dumps(wishes.name or files[0].stem, ensure_ascii=False),
-        train=relative_paths(files, wishes.out),
-        dev=f"dev = {relative_paths(wishes.dev, wishes.out)}\n" if wishes.dev else "",
+        data=data.lines,
         repeats=repeats,
         fewest=min(1, shortest) if repeats == "all_once" else shortest,
         most=f"most = {longest}\n" if repeats == "allowed" else "",
         model=wishes.model or "pointer",
         preset=f'preset = "{wishes.preset}"\n' if wishes.preset else "",
-        metric="exact" if wishes.dev else "loss",
+        metric="exact" if data.validates else "loss",
     )
-    return Advice(text, (reason,))
+    return Advice(text, (reason, *data.reasons), data.written)

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from regard.data.set_examples import SetExample
+from regard.tasks.held_out_examples import split_objects
 from regard.tasks.task import Advice, Wishes
-from regard.tasks.text_files import relative_paths
 
 _LARGE = 64
 """elements from which on induced points are cheaper"""
@@ -17,8 +17,7 @@ name = {name}
 task = "sets"
 
 [data]
-train = {train}
-{dev}goal = "{goal}"                # number, count, class or clusters
+{data}goal = "{goal}"                # number, count, class or clusters
 batch = 128
 
 [model]
@@ -50,16 +49,16 @@ def set_settings(files: Sequence[Path], wishes: Wishes, examples: Sequence[SetEx
         f"{len(examples):,} sets of {min(sizes)} to {max(sizes)} elements of {examples[0].elements.shape[1]} numbers, "
         f"each with a {goal}: {model}{'' if preset is None else f' ({preset})'}"
     )
-    decides = ("accuracy" if goal == "class" else "error") if wishes.dev else "loss"
+    data = split_objects(files, len(examples), wishes)
+    decides = ("accuracy" if goal == "class" else "error") if data.validates else "loss"
     text = _TEMPLATE.format(
         out=wishes.out,
-        reason=reason,
+        reason="\n# ".join((reason, *data.reasons)),
         name=json.dumps(wishes.name or files[0].stem, ensure_ascii=False),
-        train=relative_paths(files, wishes.out),
-        dev=f"dev = {relative_paths(wishes.dev, wishes.out)}\n" if wishes.dev else "",
+        data=data.lines,
         goal=goal,
         model=model,
         preset="" if preset is None else f'preset = "{preset}"\n',
         metric=decides,
     )
-    return Advice(text, (reason,))
+    return Advice(text, (reason, *data.reasons), data.written)

@@ -27,6 +27,15 @@ def test_settings_fit_the_graph(tmp_path: Path) -> None:
     assert found.reasons[0].startswith("40 nodes, ")
 
 
+def test_without_a_split_some_nodes_are_held_out(tmp_path: Path) -> None:
+    path = write_graph(tmp_path, train=None, dev=None, test=None)
+    found = Nodes.advise([path], Wishes(out=tmp_path / "run.toml"))
+    assert found is not None
+    assert run_of(tomllib.loads(found.text), "run").task.data.hold_out == 0.2
+    assert "a fifth of the labeled nodes is held out" in found.reasons[1]
+    assert run_of(tomllib.loads(advised(tmp_path).text), "run").task.data.hold_out == 0
+
+
 def test_wishes_are_kept(tmp_path: Path) -> None:
     run = run_of(tomllib.loads(advised(tmp_path, preset="gcn", name="mine").text), "run")
     assert run.name == "mine"

@@ -61,6 +61,22 @@ def test_without_a_split_every_label_is_learned(place: Path) -> None:
     assert not found.dev
 
 
+def test_without_a_split_some_labels_can_be_held_out(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_graph(place, train=None, dev=None, test=None)
+    found = prepared(place, "data.hold_out=0.25")
+    (train,), (dev,) = found.train.graphs, found.dev
+    assert (train.count, dev.count) == (30, 10)
+    assert not (train.chosen & dev.chosen).any()
+    assert [int((dev.labels[dev.chosen] == at).sum()) for at in (0, 1)] == [5, 5]  # of each class
+    assert main(["train", "run.toml", "--set", "data.hold_out=0.25", "--set", "training.steps=2"]) == 0
+    assert main(["evaluate", "runs/groups", "graph.npz"]) == 0
+    assert "of 10 nodes" in capsys.readouterr().out
+    (place / "other").mkdir()
+    write_graph(place / "other", train=None, dev=None, test=None, nodes=44)
+    assert main(["evaluate", "runs/groups", "other/graph.npz"]) == 0
+    assert "of 44 nodes" in capsys.readouterr().out  # none of which was seen
+
+
 def test_another_graph_can_validate(place: Path) -> None:
     (place / "graph.npz").rename(place / "dev.npz")
     write_graph(place, train=None, dev=None, test=None)

@@ -113,6 +113,11 @@ def _keys(file: Path, records: Sequence[Mapping[str, Any]], hints: Hints) -> tup
     alone = [key for key in _ONE_SIDE if key in found]
     if len(found) == 1 and alone:
         return (alone[0],)
+    if not texts and any(isinstance(value, list) for value in records[0].values()):
+        raise RegardError(
+            f"{file}: holds lists, but no texts; a set has the keys elements and target, a problem of pointing points "
+            f"and answer, and this has {', '.join(records[0])}"
+        )
     example = ",".join([*languages, *texts][:2]) or "source,target"
     shown = ", ".join(texts) or "none"
     raise Doubt(f"{file}: its texts ({shown}) do not tell which are source and target", "--columns", example)
