@@ -110,6 +110,8 @@ def find_texts(files: Sequence[Path], wishes: Wishes, sides: int) -> TextFiles |
     found = TextFiles(sets=sets, reading=reading, wishes=wishes)
     _refuse_copies(found.corpus)
     found = _with_languages(found)
+    if sides == 1 and wishes.format is None and wishes.task is None:
+        _doubt_turns(found.corpus, sets.train[0])
     if wishes.hints.columns is None and wishes.task is None:
         _doubt_labels(found.corpus, sets.train[0])
     _check_held_out(found)
@@ -117,6 +119,17 @@ def find_texts(files: Sequence[Path], wishes: Wishes, sides: int) -> TextFiles |
         return found
     held_out = hold_out(found.corpus, reading.document, wishes.hold_out)
     return found if held_out is None else _with_held_out(found, held_out)
+
+
+def _doubt_turns(corpus: Corpus, file: Path) -> None:
+    """Ask about a text whose lines are in turn in one language and in another: its pairs are no language model's."""
+    lines = [text for (text,) in islice(corpus.rows(), _LOOKED_AT)]
+    one, other = (language_of_lines(lines[at::2]) for at in (0, 1))
+    if one and other and one != other:
+        problem = (
+            f"{file}: its lines are {one} and {other} in turn; a translator is trained on two files, or on a table"
+        )
+        raise Doubt(problem, "--format text", "if a language model is wanted")
 
 
 def _with_languages(found: TextFiles) -> TextFiles:
