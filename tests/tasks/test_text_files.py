@@ -88,19 +88,6 @@ def test_text_with_another_number_of_sides_is_for_another_task() -> None:
     assert one.notes[1].endswith("no training line is one of them")
 
 
-def test_languages_in_turn_are_no_language_model(here: Path) -> None:
-    english = "The men are walking along the street. The children were playing with their new toys."
-    german = "Die Männer gehen die Straße entlang. Die Kinder spielten mit ihren neuen Sachen."
-    toy.write(here / "turns.txt", [english, german] * 40)
-    with pytest.raises(
-        UsageError, match=r"turns\.txt: its lines are en and de in turn; .* --format text if a language"
-    ):
-        found("turns.txt", sides=1)
-    assert found("turns.txt", sides=1, format="text").notes[0] == "read as: plain text, one sentence a line"
-    toy.write(here / "halves.txt", [*[english] * 40, *[german] * 40])
-    assert found("halves.txt", sides=1).corpus.sides == 1
-
-
 def test_odd_names_are_written_so_that_they_are_read(here: Path) -> None:
     name = 'a "b" \\ \x7f \t c.txt'
     (here / "pairs.txt").rename(here / name)
