@@ -108,7 +108,7 @@ KeepOption = Annotated[
 SplitOption = Annotated[
     str | None,
     typer.Option(
-        "--split", help="Translate each sentence by itself, or whole lines; by default as the model was trained."
+        "--split", help="sentence: each sentence is translated by itself; line: whole lines; by default as in training."
     ),
 ]
 _Translate = Callable[[list[str]], Sequence[Any]]

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -81,8 +82,8 @@ def _show_groups(compared: Sequence["ComparedRun"]) -> None:
     for one, (whole, *parts) in zip(compared, rows, strict=True):
         typer.echo("\t".join([one.name, f"{whole:.2f}", *(f"{value:.1f}" for value in parts)]))
         if one is not first:
-            shares = percent_of([whole, *parts], rows[0])
-            typer.echo("\t".join([f"% of {first.name}", *(f"{share:.0f}" for share in shares)]))
+            shares = [None if isnan(share) else share for share in percent_of([whole, *parts], rows[0])]
+            typer.echo("\t".join([f"% of {first.name}", *(_number(share, ".0f") for share in shares)]))
 
 
 def _show_paired(paired: Iterable["PairedScore"], samples: int) -> None:

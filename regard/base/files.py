@@ -7,6 +7,7 @@ import codecs
 import hashlib
 import io
 import os
+import re
 import secrets
 import shlex
 from collections.abc import Iterator
@@ -21,6 +22,8 @@ from regard.base.unpacking import opened, unpacked
 
 _BOM = b"\xef\xbb\xbf"
 _WIDE = (b"\xff\xfe", b"\xfe\xff")
+_BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+"""bytes that no text has, in whatever encoding of single bytes"""
 LONGEST_LINE = 1 << 24
 """bytes; a longer line is no text, and would fill the memory"""
 
@@ -157,18 +160,33 @@ def _reading(path: str | Path) -> Iterator[io.BufferedReader]:
 
 
 def _lines(path: str | Path, file: io.BufferedReader) -> Iterator[str]:
+    wide = None
     for number, raw in enumerate(iter(partial(file.readline, LONGEST_LINE + 1), b""), start=1):
         if len(raw) > LONGEST_LINE:
             raise _too_long(path, number)
         if number == 1 and raw.startswith(_BOM):
             raw = raw[len(_BOM) :]
-        try:
-            yield raw.decode("utf-8")
-        except UnicodeDecodeError as error:
+        if number == 1 and (wide_order := _byte_order(raw)):
             raise RegardError(
-                f"{path}, line {number}: byte 0x{raw[error.start]:02x} at column {error.start + 1} is not UTF-8; "
-                f"convert the file to UTF-8{_from_windows(path, raw, error.start)}"
-            ) from error
+                f"{path}: is UTF-16 without a byte order mark; convert it by: {_converted(path, wide_order)}"
+            )
+        try:
+            line = raw.decode("utf-8")
+        except UnicodeDecodeError as error:
+            wrong = f"{path}, line {number}: byte 0x{raw[error.start]:02x} at column {error.start + 1} is not UTF-8"
+            raise RegardError(f"{wrong}; {_mending(path, raw + file.peek(1024), error.start, wide)}") from error
+        if wide is None and not raw.isascii():
+            wide = number
+        yield line
+
+
+def _mending(path: str | Path, raw: bytes, at: int, wide: int | None) -> str:
+    """What to do about bytes that are not UTF-8, where line `wide` before them has letters beyond ASCII that are."""
+    if _BINARY.search(raw):
+        return "this is no text; an export as CSV or plain text can be read"
+    if wide is not None:
+        return f"line {wide} is UTF-8, so the file mixes encodings; convert the lines that are not, each part by itself"
+    return f"convert the file to UTF-8{_from_windows(path, raw, at)}"
 
 
 def _from_windows(path: str | Path, raw: bytes, at: int) -> str:
@@ -179,8 +197,21 @@ def _from_windows(path: str | Path, raw: bytes, at: int) -> str:
         word = (within + b"".join(after.split()[:1])).decode("cp1252")
     except UnicodeDecodeError:
         return ""
+    return f"; if {word!r} looks right, by: {_converted(path, 'WINDOWS-1252')}"
+
+
+def _byte_order(raw: bytes) -> str | None:
+    """The encoding of a first line with a zero beside most letters, before or after each; None if it has not."""
+    before, after = raw[::2].count(0), raw[1::2].count(0)
+    if len(raw) < 8 or 4 * (before + after) < len(raw) or (before and after > 1):
+        return None
+    return "UTF-16BE" if before > after else "UTF-16LE"
+
+
+def _converted(path: str | Path, encoding: str) -> str:
+    """The command that converts a file to UTF-8."""
     old, new = shlex.quote(str(path)), shlex.quote(f"{Path(path).stem}-utf8{Path(path).suffix}")
-    return f"; if {word!r} looks right, by: iconv -f WINDOWS-1252 -t UTF-8 {old} > {new}"
+    return f"iconv -f {encoding} -t UTF-8 {old} > {new}"
 
 
 def _wide_lines(path: str | Path, file: io.BufferedReader) -> Iterator[str]:

@@ -21,7 +21,7 @@ _HEADINGS = (
 )
 _DOCUMENT = frozenset({"doc", "document", "docid", "documentid", "article", "articleid"})
 _NUMBERS = frozenset({"id", "no", "nr"})
-"""also codes of languages, such as Norwegian; beside two other languages they head a column of numbers"""
+"""also codes of languages, such as Norwegian; beside two other languages, or above numbers, they name no language"""
 _LICENSE = re.compile(r"\bCC[- ]?(BY|0)\b|^https?://\S+$")
 _ENOUGH = 20
 _FEW_KINDS = 0.05
@@ -83,6 +83,18 @@ def are_labels(column: Sequence[str]) -> bool:
     return len(column) >= _ENOUGH and len(set(column)) <= max(1, _FEW_KINDS * len(column))
 
 
+def heads_numbers(name: str, cells: Sequence[str], languages: int) -> bool:
+    """Whether `id`, `no` or `nr` above some cells means their number, beside that many columns named by a language."""
+    return name.casefold() in _NUMBERS and (languages > 2 or _are_identifiers(cells))
+
+
+def _are_identifiers(column: Sequence[str]) -> bool:
+    """Whether most cells are numbers or names such as `doc-3`: without a letter, or with a digit and no space."""
+    filled = [cell.strip() for cell in column if cell.strip()]
+    found = sum(bool(re.fullmatch(r"[\W\d_]+|\S*\d\S*", cell)) for cell in filled)
+    return found > 0.5 * len(filled)
+
+
 def _place(file: Path, names: Sequence[str], column: int | str, hints: Hints) -> int:
     if isinstance(column, int):
         if not 1 <= column <= len(names):
@@ -100,8 +112,11 @@ def _by_name(file: Path, rows: Sequence[Sequence[str]], names: Sequence[str], hi
     if hints.header is False:
         return []
     languages = {at: code for at, name in enumerate(names) if (code := language_in(name))}
-    if len(languages) > 2:
-        languages = {at: code for at, code in languages.items() if names[at].casefold() not in _NUMBERS}
+    languages = {
+        at: code
+        for at, code in languages.items()
+        if not heads_numbers(names[at], [row[at] for row in rows[1:]], len(languages))
+    }
     if len(languages) > 2 and len(rows) > 1:
         languages = {at: code for at, code in languages.items() if _is_text([row[at] for row in rows[1:]])}
     if hints.source and hints.target and len(set(languages.values())) > 1:
@@ -134,6 +149,8 @@ def _by_content(file: Path, rows: Sequence[Sequence[str]], names: Sequence[str])
     if len(columns) == 2:
         return [[0], [1]]
     texts = [at for at, column in enumerate(columns) if _is_text(column) and not are_labels(column)]
+    if len(texts) > 2:
+        texts = [at for at in texts if not _are_identifiers(columns[at])]
     if len(texts) == 2:
         tags = next((at for at, column in enumerate(columns) if at not in texts and _is_text(column)), None)
         if tags is not None and all(_are_words(columns[at]) for at in texts):

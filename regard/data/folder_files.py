@@ -1,6 +1,7 @@
 """The text files of a folder or a zip archive: which are for training, validation and test."""
 
 import re
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -84,18 +85,36 @@ def _one_set(folder: Path, name: str, files: list[Path], languages: tuple[str | 
     if len(files) == 2 and not tables and all(codes):
         problem = f"{folder}: holds {files[0].name} and {files[1].name}; which is the source?"
         raise Doubt(problem, "--source", f"{codes[0]} --target {codes[1]}")
-    shown = ", ".join(file.name for file in files[:6]) + (" …" if len(files) > 6 else "")
-    raise UsageError(f"{folder}: does not tell which of its files are for {name} ({shown}); name one or two files")
+    raise _undecided(folder, name, files)
 
 
 def _shortest(folder: Path, name: str, source: list[Path], target: list[Path]) -> tuple[Path, Path]:
-    """Of several files in each language, those with the shortest names: train.en before train.lc.tok.en."""
+    """Of several preparations of a text, that with the shortest names: train.en before train.lc.tok.en."""
     chosen = min(source, key=_length), min(target, key=_length)
-    stems = {file.name.removesuffix(f".{language_of(file)}") for file in map(_plain_name, chosen)}
-    if len(source) == len(target) == 1 or len(stems) == 1:
+    stems = {_stem(file) for file in chosen}
+    prepared = re.compile(rf"({'|'.join(map(re.escape, stems))})(\W.*)?")
+    alike = all(prepared.fullmatch(_stem(file)) for file in (*source, *target))
+    if len(source) == len(target) == 1 or (len(stems) == 1 and alike):
         return chosen
-    shown = ", ".join(file.name for file in (*source, *target)[:6])
-    raise UsageError(f"{folder}: does not tell which of its files are for {name} ({shown}); name the two files")
+    raise _undecided(folder, name, [*source, *target])
+
+
+def _undecided(folder: Path, name: str, files: list[Path]) -> UsageError:
+    """Ask which files are meant; parts of a text in two languages are to be joined."""
+    shown = ", ".join(file.name for file in files[:6]) + (" …" if len(files) > 6 else "")
+    sides = {
+        language: [file for file in files if language_of(file) == language] for language in map(language_of, files)
+    }
+    stems = [[_stem(file) for file in side] for side in sides.values()]
+    hint = "name one or two files"
+    if folder.is_dir() and None not in sides and len(stems) == 2 and stems[0] == stems[1] and len(files) <= 12:
+        joined = (f"cat {shlex.join(map(str, side))} > {name}.{language}" for language, side in sides.items())
+        hint = f"name two of them, or join the parts: {'; '.join(joined)}"
+    return UsageError(f"{folder}: does not tell which of its files are for {name} ({shown}); {hint}")
+
+
+def _stem(file: Path) -> str:
+    return _plain_name(file).name.removesuffix(f".{language_of(file)}")
 
 
 def _length(file: Path) -> tuple[int, str]:

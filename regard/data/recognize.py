@@ -11,7 +11,7 @@ from regard.base.files import read_lines, unreadable
 from regard.base.unpacking import PACKED, archive_names, opened
 from regard.data.format import TEXT_FORMATS, Doubt, Format, Hints, Recognized
 from regard.data.formats.jsonl import Jsonl
-from regard.data.formats.marked import marks_of
+from regard.data.formats.marked import dash_of, marks_of
 from regard.data.formats.text import Text
 from regard.data.formats.tsv import Tsv
 from regard.data.languages import language_in, language_of
@@ -111,6 +111,9 @@ def _tabbed(file: Path, lines: Sequence[str], by_name: str | None, hints: Hints)
         return "csv"
     if marks_of(lines) is not None:
         return "marked"
+    dash = dash_of(lines)
+    if dash is not None:
+        raise Doubt(f"{file}: a {dash} parts every line: pairs or plain text?", "--format", "marked or --format text")
     if hints.columns is not None:
         raise UsageError(f"{file}: has no columns: its lines have neither tabs nor a header")
     return "text"

@@ -54,6 +54,7 @@ TASKS = Catalog(
         "text_advice",
         "text_files",
         "text_kinds",
+        "text_languages",
         "texts",
         "tuning_advice",
     ),

@@ -15,16 +15,15 @@ from regard.data.folder_files import FileSets, files_in, is_container
 from regard.data.format import Doubt, Recognized
 from regard.data.formats.jsonl import Jsonl
 from regard.data.holding_out import HeldOut, hold_out
-from regard.data.identification import language_of_lines
 from regard.data.labeled_files import tells_labels
 from regard.data.recognize import recognize
-from regard.data.statistics import drawn
 from regard.data.table import Table
 from regard.data.tags import tells_tags
 from regard.tasks.task import Wishes
+from regard.tasks.text_languages import doubt_turns, languages_by_text
 from regard.tasks.texts import DataSettings
 
-_LOOKED_AT, _SAMPLED = 1_000, 50_000
+_LOOKED_AT = 1_000
 _FOLDER = "held-out"
 
 
@@ -36,8 +35,8 @@ class TextFiles:
     reading: Recognized
     wishes: Wishes
     held_out: HeldOut | None = None
-    identified: bool = False
-    """whether the languages are told by the text alone"""
+    identified: str = ""
+    """what the text alone tells of its languages, in words"""
     files: Mapping[Path, str] = field(default_factory=dict)
     """the held-out sets as text files, which are still to be written"""
 
@@ -57,9 +56,7 @@ class TextFiles:
     def notes(self) -> tuple[str, ...]:
         """What was recognized and what is held out, in words."""
         found = [f"read as: {self.reading.format.words()}{self.reading.besides}"]
-        if self.identified:
-            told = f"by its words the text is {self.reading.source} → {self.reading.target}"
-            found.append(f"{told}; --source and --target say otherwise")
+        found += [self.identified] if self.identified else []
         if self.held_out is not None:
             shared = "source" if self.held_out.leaks == "source" else "source or target"
             apart = f"no training line shares its {shared} with them"
@@ -109,7 +106,11 @@ def find_texts(files: Sequence[Path], wishes: Wishes, sides: int) -> TextFiles |
         raise UsageError(f"source and target are both in the language {reading.source}; --source and --target name two")
     found = TextFiles(sets=sets, reading=reading, wishes=wishes)
     _refuse_copies(found.corpus)
-    found = _with_languages(found)
+    if sides == 2:
+        reading, told = languages_by_text(found.corpus, reading, wishes.hints)
+        found = replace(found, reading=reading, identified=told)
+    elif wishes.format is None and wishes.task is None:
+        doubt_turns(found.corpus)
     if wishes.hints.columns is None and wishes.task is None:
         _doubt_labels(found.corpus, sets.train[0])
     _check_held_out(found)
@@ -117,19 +118,6 @@ def find_texts(files: Sequence[Path], wishes: Wishes, sides: int) -> TextFiles |
         return found
     held_out = hold_out(found.corpus, reading.document, wishes.hold_out)
     return found if held_out is None else _with_held_out(found, held_out)
-
-
-def _with_languages(found: TextFiles) -> TextFiles:
-    """The same with the languages of both sides by their text, where names do not tell and the text does."""
-    reading = found.reading
-    if found.corpus.sides != 2 or (reading.source and reading.target):
-        return found
-    sample = drawn(islice(found.corpus.rows(), _SAMPLED), _LOOKED_AT)
-    given = (reading.source, reading.target)
-    codes = [code or language_of_lines(side) for code, side in zip(given, zip(*sample, strict=True), strict=True)]
-    if None in codes or codes[0] == codes[1]:
-        return found
-    return replace(found, reading=replace(reading, source=codes[0], target=codes[1]), identified=True)
 
 
 def _sets(files: Sequence[Path], wishes: Wishes) -> FileSets | None:

@@ -92,6 +92,26 @@ def test_a_byte_that_is_not_utf8_is_located(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("raw", "told"),
     [
+        (
+            "gr\u00fc\u00dfe\n".encode() + b"gr\xfc\xdfe\n",
+            "line 2: .*; line 1 is UTF-8, so the file mixes encodings; convert the",
+        ),
+        (b"\x89PNG\r\n\x1a\n\x00\x00", "line 1: byte 0x89 .*; this is no text; an export as CSV or"),
+        ("gut gesagt\nja\n".encode("utf-16-le"), r"a\.txt: is UTF-16 without .*by: iconv -f UTF-16LE -t UTF-8 "),
+        ("gut gesagt\nja\n".encode("utf-16-be"), "iconv -f UTF-16BE -t UTF-8 "),
+    ],
+)
+def test_a_file_that_iconv_would_spoil_is_told_as_what_it_is(tmp_path: Path, raw: bytes, told: str) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(raw)
+    with pytest.raises(RegardError, match=told) as error:
+        list(files.read_lines(path))
+    assert "1252" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("raw", "told"),
+    [
         (b"sehr gr\xfc\xdfe\n", "; if 'grüße' looks right, by: iconv -f WINDOWS-1252 -t UTF-8 "),
         (b"sehr \xe4hnlich\n", "; if 'ähnlich' looks right, by: "),
         (b"a" * 99 + b"\xe4" + b"b" * 99, f"; if '{'a' * 20}ä{'b' * 19}' looks right, by: "),

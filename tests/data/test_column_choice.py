@@ -83,6 +83,15 @@ def test_a_column_of_numbers_is_no_language(heading: str) -> None:
     assert (found.columns, found.source, found.target) == (("English", "Deutsch"), "en", "de")
 
 
+@pytest.mark.parametrize("number", ["{}", "doc-{}", "9f{}c"])
+def test_numbers_headed_id_are_no_indonesian(number: str) -> None:
+    rows = [["id", "en", "text"], *([number.format(at), *row] for at, row in enumerate(PAIRS))]
+    assert choose_columns(FILE, rows, Hints(header=True)).columns == ("en", "text")
+    words = [["id", "en"], *(["rumah besar", row[0]] for row in PAIRS)]
+    found = choose_columns(FILE, words, Hints())
+    assert (found.columns, found.source) == (("id", "en"), "id")
+
+
 def test_tags_beside_words_are_asked_about() -> None:
     """SIGMORPHON's lemma, form and tags: without the tags, nobody could tell which form is wanted."""
     tags = ("V;PST", "V;PRS", "N;PL")

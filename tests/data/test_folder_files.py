@@ -54,6 +54,17 @@ def test_the_plainest_of_several_preparations_is_chosen(tmp_path: Path) -> None:
         files_in(tmp_path, "en", "de")
 
 
+def test_parts_are_not_left_out(tmp_path: Path) -> None:
+    """Of a.en, a.fr, ab.en and ab.fr, those of a were taken when the languages were said."""
+    fill(tmp_path, "a.en", "a.fr", "ab.en", "ab.fr")
+    for languages in ((None, None), ("en", "fr")):
+        with pytest.raises(
+            UsageError, match=r"or join the parts: cat \S*a\.en \S*b\.en > train\.en; cat \S*a\.fr"
+        ) as one:
+            files_in(tmp_path, *languages)
+        assert str(one.value).endswith("b.fr > train.fr")
+
+
 def test_an_archive_is_like_a_folder(tmp_path: Path) -> None:
     path = tmp_path / "en-fr.txt.zip"
     with zipfile.ZipFile(path, "w") as archive:

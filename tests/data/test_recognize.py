@@ -35,6 +35,11 @@ FORMS = {
     TMX: Tmx(("en", "de")),
     "Go . ||| Geh .\nRun . ||| Lauf .\n": Marked(columns=(1, 2)),
     "IN: jump OUT: I_JUMP\nIN: run twice OUT: I_RUN I_RUN\n": Marked(columns=(1, 2), first="IN:", between="OUT:"),
+    "Go | Geh\nRun | Lauf\n" * 3: Marked(columns=(1, 2), between=" | "),
+    "Go now -> Geh jetzt\n" * 5: Marked(columns=(1, 2), between=" -> "),
+    "if a | b -> c\nelse -> d\n" * 3: Marked(columns=(1, 2), between=" -> "),
+    "Go | Geh\nRun\n" * 5: Text(),
+    "| Go |\n" * 5: Text(),
     "Just a text.\nWith commas, and more.\n": Text(),
     "Note: as said: so.\nNote: nothing more.\n": Text(),
     "Go . ||| Geh .\nRun .\n": Text(),
@@ -74,6 +79,18 @@ def test_tabs_in_some_lines_are_in_doubt(tmp_path: Path) -> None:
     assert recognize([path], name="text").format == Text()
     with pytest.raises(RegardError, match="line 3: has 1 column, but line 1 has 2"):
         recognize([path], name="tsv")
+
+
+@pytest.mark.parametrize("dash", ["-", "–", "="])
+def test_a_dash_in_every_line_is_in_doubt(dash: str, tmp_path: Path) -> None:
+    path = tmp_path / "words.txt"
+    path.write_text(f"the cat {dash} die Katze\nwell-known {dash} bekannt\n" * 3, encoding="utf-8")
+    with pytest.raises(Doubt, match=f"words.txt: a {dash} parts every line.*--format marked or --format text"):
+        recognize([path])
+    found = recognize([path], name="marked").format
+    assert next(found.rows([path])).texts == ("the cat", "die Katze")
+    assert found.words() == f"lines parted by {dash}, columns 1 and 2, no header"
+    assert recognize([path], name="text").format == Text()
 
 
 def test_a_csv_that_is_tab_separated_is_read_as_such(tmp_path: Path) -> None:

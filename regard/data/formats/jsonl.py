@@ -10,6 +10,7 @@ import msgspec
 
 from regard.base.errors import ConfigError, RegardError
 from regard.base.files import read_lines
+from regard.data.column_choice import heads_numbers
 from regard.data.format import SIDES, Doubt, Format, Hints, Recognized, TextRow
 from regard.data.languages import language_in, language_pair
 from regard.data.table import one_line
@@ -100,7 +101,12 @@ def _keys(file: Path, records: Sequence[Mapping[str, Any]], hints: Hints) -> tup
             _text(file, 1, records[0], key)
         return keys
     texts = list(dict.fromkeys(path for record in records for path in _paths(record)))
-    languages = {path: code for path in texts if (code := language_in(path.rpartition(".")[2]))}
+    named = {path: code for path in texts if (code := language_in(path.rpartition(".")[2]))}
+    numbers = {
+        path for path in texts if heads_numbers(path, [str(record.get(path, "")) for record in records], len(named))
+    }
+    texts = [path for path in texts if path not in numbers]
+    languages = {path: code for path, code in named.items() if path not in numbers}
     if hints.source and hints.target:
         wanted = [[path for path, code in languages.items() if code == one] for one in (hints.source, hints.target)]
         if all(wanted):

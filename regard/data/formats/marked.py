@@ -13,6 +13,11 @@ from regard.data.format import Hints
 from regard.data.table import Record, Table
 
 _BARS = "|||"
+_MARKS = ("||", "|", "=>", "->", "→", "::")
+"""marks that, with spaces around them, part every line of tables only"""
+_DASHES = ("=", "-", "–", "—")
+"""marks that part the lines of word lists, and of other texts too"""
+_FEW_LINES = 5
 _LABELS = re.compile(r"([^\W\d_]+:)\s.*?\s([^\W\d_]+:)(?:\s|$)")
 _LOOKED_AT = 1_000
 
@@ -39,23 +44,41 @@ class Marked(Table):
             yield Record(number, [cell.strip() for cell in cells])
 
     def kind(self) -> str:
-        return f"lines parted by {self.between}"
+        return f"lines parted by {self.between.strip()}"
 
     @classmethod
     def opening(cls, file: Path, hints: Hints) -> Self:
-        found = marks_of([line for line in islice(read_lines(file), _LOOKED_AT) if line.strip()])
-        if found is None:
+        lines = [line for line in islice(read_lines(file), _LOOKED_AT) if line.strip()]
+        found, dash = marks_of(lines), dash_of(lines)
+        if found is None and dash is None:
             raise RegardError(f"{file}: no mark parts its lines, such as ||| or labels that end in a colon")
-        return cls(first=found[0], between=found[1])
+        return cls(first=found[0], between=found[1]) if found else cls(between=f" {dash} ")
 
 
 def marks_of(lines: Sequence[str]) -> tuple[str, str] | None:
     """The label before and the mark within every one of some lines; None if they have none in common."""
     if lines and all(f" {_BARS} " in f" {line} " for line in lines):
         return "", _BARS
+    mark = _common(lines, _MARKS)
+    if mark is not None:
+        return "", f" {mark} "
     labels = _LABELS.match(lines[0].strip()) if lines else None
     if labels is None:
         return None
     first, between = labels.groups()
     same = all(line.split()[0] == first and line.split().count(between) == 1 for line in lines)
     return (first, between) if same and len(lines) > 1 and first != between else None
+
+
+def dash_of(lines: Sequence[str]) -> str | None:
+    """The dash or sign of equality that parts every one of some lines, as in `cat - Katze`; None if there is none."""
+    return _common(lines, _DASHES)
+
+
+def _common(lines: Sequence[str], marks: Sequence[str]) -> str | None:
+    """The mark that parts all lines into equally many cells, none of them empty."""
+    for mark in marks if len(lines) >= _FEW_LINES else ():
+        cells = [line.strip().split(f" {mark} ") for line in lines]
+        if len(cells[0]) > 1 and all(len(row) == len(cells[0]) and all(map(str.strip, row)) for row in cells):
+            return mark
+    return None

@@ -59,6 +59,8 @@ class Tmx(Format):
         elif len(chosen) == 1:
             others = [language for language in found if not _segment({language: "x"}, chosen[0])]
             chosen = [*chosen, *others] if hints.source else [*others, *chosen]
+        if len(found) == 1:
+            raise RegardError(f"{file}: all of its texts are in {found[0]}; a translation needs two languages")
         if len(chosen) != 2:
             raise Doubt(f"{file}: its languages are {', '.join(found)}", "--source", f"{found[0]} --target {found[-1]}")
         return Recognized(format=cls((chosen[0], chosen[1])), source=chosen[0], target=chosen[1])

@@ -34,6 +34,9 @@ def test_nested_translations_tell_their_languages(tmp_path: Path) -> None:
         ({"en": "a", "fr": "b", "url": "c"}, ("en", "fr")),
         ({"question": "a", "answer": "b", "n": 3}, ("question", "answer")),
         ({"text": "a", "n": 3}, ("text",)),
+        ({"id": "0", "translation": {"en": "a", "fr": "b"}}, ("translation.en", "translation.fr")),
+        ({"id": "train-7", "en": "a", "text": "b"}, ("en", "text")),
+        ({"id": "rumah", "en": "house"}, ("id", "en")),
         ({"a.b": "x", "c": {"d": "y"}}, ("a.b", "c.d")),
     ],
 )

@@ -46,6 +46,11 @@ def test_a_language_is_read_in_any_region(tmp_path: Path) -> None:
         Tmx(("en", "EN"))
 
 
+def test_one_language_is_no_translation(tmp_path: Path) -> None:
+    with pytest.raises(RegardError, match="all of its texts are in en; a translation needs two languages"):
+        Tmx.recognize(put(tmp_path, unit(en="One.") + unit(en="Two.")), Hints())
+
+
 def test_one_language_said_leaves_the_other(tmp_path: Path) -> None:
     path = put(tmp_path, unit(en="a", de="b"))
     assert Tmx.recognize(path, Hints(source="de")).format == Tmx(("de", "en"))

@@ -1,0 +1,61 @@
+"""What a text's own words tell of its languages, beside what names, headers and options say."""
+
+from dataclasses import replace
+from itertools import islice
+
+from regard.base.errors import UsageError
+from regard.data.corpus import Corpus
+from regard.data.format import Doubt, Format, Hints, Recognized
+from regard.data.formats.jsonl import Jsonl
+from regard.data.identification import language_of_lines
+from regard.data.statistics import drawn
+from regard.data.table import Table
+
+_LOOKED_AT, _SAMPLED = 1_000, 50_000
+
+
+def languages_by_text(corpus: Corpus, reading: Recognized, hints: Hints) -> tuple[Recognized, str]:
+    """How parallel text is read, with the languages that its words tell, and this in words.
+
+    Names and options come first. Options that ask for the other direction exchange the columns, unless these are said.
+    """
+    said = (hints.source, hints.target)
+    if reading.source and reading.target and not any(said):
+        return reading, ""
+    sample = drawn(islice(corpus.rows(), _SAMPLED), _LOOKED_AT)
+    one, other = (language_of_lines(side) for side in zip(*sample, strict=True))
+    if one and other and one != other and any(said) and said[0] in (None, other) and said[1] in (None, one):
+        form = reading.format if hints.columns is not None else _turned(corpus, one, other)
+        if form == reading.format:
+            return reading, ""
+        told = f"by its words the text is {one} → {other}: its sides are exchanged, as you ask for {other} → {one}"
+        return replace(reading, format=form, source=other, target=one), told
+    source, target = reading.source or one, reading.target or other
+    if (reading.source and reading.target) or not source or not target or source == target:
+        return reading, ""
+    told = f"by its words the text is {source} → {target}; --source and --target say otherwise"
+    return replace(reading, source=source, target=target), told
+
+
+def doubt_turns(corpus: Corpus) -> None:
+    """Ask about a text whose lines are in turn in one language and in another: they are pairs, no running text."""
+    lines = [text for (text,) in islice(corpus.rows(), _LOOKED_AT)]
+    one, other = (language_of_lines(lines[at::2]) for at in (0, 1))
+    if one and other and one != other:
+        problem = (
+            f"{corpus.files[0]}: its lines are {one} and {other} in turn; a translator learns from two files or a table"
+        )
+        raise Doubt(problem, "--format text", "if a language model is wanted")
+
+
+def _turned(corpus: Corpus, one: str, other: str) -> Format:
+    """The format of a text in two languages with its sides exchanged."""
+    form = corpus.format
+    if isinstance(form, Table) and form.columns:
+        return replace(form, columns=form.columns[::-1])
+    if isinstance(form, Jsonl):
+        return replace(form, keys=form.keys[::-1])
+    if len(corpus.files) == 2:
+        files = " and ".join(map(str, corpus.files))
+        raise UsageError(f"{files}: by their words they are {one} and {other}; give the file in {other} first")
+    return form
