@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 
 from regard.base.errors import UsageError
-from regard.base.files import read_lines, unreadable
+from regard.base.files import unreadable
 from regard.base.unpacking import PACKED, archive_names, opened
 from regard.data.format import TEXT_FORMATS, Doubt, Format, Hints, Recognized
 from regard.data.formats.jsonl import Jsonl
@@ -15,6 +15,7 @@ from regard.data.formats.marked import dash_of, marks_of
 from regard.data.formats.text import Text
 from regard.data.formats.tsv import Tsv
 from regard.data.languages import language_in, language_of
+from regard.data.table import table_lines
 
 _ZIP, _OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
 _LOOKED_AT = 1_000
@@ -73,7 +74,7 @@ def _kind(file: Path, hints: Hints) -> str:
     binary = _binary(file)
     if binary is not None:
         return binary
-    lines = [line for line in islice(read_lines(file), _LOOKED_AT) if line.strip()]
+    lines = [line for line in islice(table_lines(file), _LOOKED_AT) if line.strip()]
     first = lines[0].lstrip() if lines else ""
     by_name = kind_by_name(file)
     if not first:

@@ -12,7 +12,7 @@ from typing import Self
 from regard.base.errors import ConfigError, RegardError
 from regard.base.files import read_lines
 from regard.data.format import Doubt, Hints
-from regard.data.table import Record, Table, one_line
+from regard.data.table import Record, Table, one_line, table_lines
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 _SEPARATOR = re.compile('"?sep=([^"])"?')
@@ -33,7 +33,7 @@ class Csv(Table):
             raise ConfigError(f"delimiter: must be one character, such as , or ; but is {self.delimiter!r}")
 
     def records(self, file: Path) -> Iterator[Record]:
-        text = enumerate(read_lines(file))
+        text = enumerate(table_lines(file))
         lines = ("\n" if at == 0 and _SEPARATOR.fullmatch(line) else f"{line}\n" for at, line in text)
         reader = csv.reader(lines, delimiter=self.delimiter, strict=True)
         while True:
