@@ -170,7 +170,7 @@ def _has_header(file: Path, rows: Sequence[Sequence[str]], places: Sequence[int]
     codes = [language_in(first[place]) for place in places]
     if all(codes) and (len(set(codes)) == len(codes) or all(first[place].strip() == codes[0] for place in places)):
         return True  # one code twice is a mistake, which is told where languages are compared
-    if all(_plain(cell) in _HEADINGS for cell in first):
+    if all(_plain(cell) in _HEADINGS for cell in first) or all(_plain(first[at]) in _SOURCE | _TARGET for at in places):
         return True
     if len(body) < 2:
         return False

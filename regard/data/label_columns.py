@@ -46,7 +46,7 @@ def label_columns(rows: Sequence[Sequence[str]], keys: Sequence[int | str] | Non
     if wide < 2:
         raise ConfigError(f"{where}: must be a label and one or two texts, split at tabs, but has {wide} columns")
     columns = list(zip(*(row for row in rows[1:] if len(row) == wide), strict=True)) or [(cell,) for cell in first]
-    labels = [at for at in range(wide) if are_labels(columns[at])]
+    labels = [at for at in range(wide) if are_labels(columns[at]) and len(set(columns[at])) > 1]
     label = labels[0] if labels and (wide > 2 or len(labels) == 1) else 0
     others = [at for at in range(wide) if at != label]
     texts = others if wide <= 3 else [at for at in others if at not in labels and _is_prose(columns[at])]

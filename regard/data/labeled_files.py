@@ -138,7 +138,7 @@ def _rows_tell(path: Path, member: type[Table]) -> bool:
     found = label_columns(rows, None, str(path))
     own = [row[found.places[0]] for row in rows[found.header :] if len(row) == len(rows[0])]
     named = found.header and named_keys([cell.strip() for cell in rows[0]]) is not None
-    return are_labels(own) or (named and 1 < len(set(own)) <= len(own) // 2)
+    return len(set(own)) > 1 and (are_labels(own) or (named and len(set(own)) <= len(own) // 2))
 
 
 def _objects_tell(path: Path, objects: Jsonl) -> bool:

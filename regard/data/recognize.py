@@ -7,7 +7,7 @@ from itertools import islice
 from pathlib import Path
 
 from regard.base.errors import UsageError
-from regard.base.files import read_lines, unreadable
+from regard.base.files import unreadable
 from regard.base.unpacking import PACKED, archive_names, opened
 from regard.data.format import TEXT_FORMATS, Doubt, Format, Hints, Recognized
 from regard.data.formats.jsonl import Jsonl
@@ -15,6 +15,7 @@ from regard.data.formats.marked import dash_of, marks_of
 from regard.data.formats.text import Text
 from regard.data.formats.tsv import Tsv
 from regard.data.languages import language_in, language_of
+from regard.data.table import table_lines
 
 _ZIP, _OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
 _LOOKED_AT = 1_000
@@ -31,6 +32,18 @@ _SUFFIXES = {
     ".xls": "xlsx",
     ".ods": "xlsx",
 }
+_NO_LINES = {
+    ".srt": "subtitles",
+    ".vtt": "subtitles",
+    ".po": "a message catalog",
+    ".pot": "a message catalog",
+    ".xliff": "an XLIFF file",
+    ".xlf": "an XLIFF file",
+    ".docx": "a document",
+    ".pdf": "a document",
+    ".parquet": "a Parquet file",
+}
+"""files that hold text, but not line by line"""
 
 
 def recognize(files: Sequence[Path], hints: Hints | None = None, name: str | None = None) -> Recognized:
@@ -39,6 +52,12 @@ def recognize(files: Sequence[Path], hints: Hints | None = None, name: str | Non
     Two files are parallel text. Of one file, the content decides before its name.
     """
     known = hints or Hints()
+    odd = next((file for file in files if _suffix(file) in _NO_LINES), None)
+    if odd is not None and name is None:
+        what = _NO_LINES[_suffix(odd)]
+        raise UsageError(
+            f"{odd}: is {what}, not lines of text; write its pairs into two text files, a table or JSON lines"
+        )
     if len(files) == 2:
         return _parallel(files, known)
     kind = name or _kind(files[0], known)
@@ -75,7 +94,7 @@ def _kind(file: Path, hints: Hints) -> str:
     binary = _binary(file)
     if binary is not None:
         return binary
-    lines = [line for line in islice(read_lines(file), _LOOKED_AT) if line.strip()]
+    lines = [line for line in islice(table_lines(file), _LOOKED_AT) if line.strip()]
     first = lines[0].lstrip() if lines else ""
     by_name = kind_by_name(file)
     if not first:

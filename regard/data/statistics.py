@@ -5,10 +5,10 @@ instance.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import accumulate, islice
 from random import Random
 
 from regard.base.errors import RegardError
@@ -23,8 +23,8 @@ _EAST = "\u3000"
 """the first of the letters of China and Japan; those of Thailand, Laos, Burma and Cambodia come before it"""
 _HELD_OUT = 10
 """every tenth line of the sample is what the other nine are asked about"""
-_RARE = 2
-"""a character that occurs less often is no letter that a vocabulary needs"""
+_COMMON = 0.9
+"""the share of a text whose most frequent characters a vocabulary must have; rarer ones are hardly learned"""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class SideStatistics:
     novelty: float
     """the share of tokens that the rest of the corpus does not have: how fast the vocabulary still grows"""
     alphabet: int
-    """different characters, those that occur only once left out"""
+    """how many of the most frequent characters make up nine tenths of the text"""
     unspaced: float
     """the share of characters that belong to scripts without spaces"""
 
@@ -144,7 +144,7 @@ class _Counted:
             tokens=sum(map(len, self.tokens)),
             types=len(types),
             novelty=self._novelty(),
-            alphabet=sum(count >= _RARE for count in visible.values()),
+            alphabet=_alphabet(visible.values()),
             unspaced=sum(count for letter, count in visible.items() if UNSPACED.match(letter)) / total,
         )
 
@@ -152,6 +152,13 @@ class _Counted:
         held_out = [token for line in self.tokens[::_HELD_OUT] for token in line]
         known = {token for at, line in enumerate(self.tokens) if at % _HELD_OUT for token in line}
         return sum(token not in known for token in held_out) / max(1, len(held_out))
+
+
+def _alphabet(counts: Iterable[int]) -> int:
+    """How many of the largest counts have the share `_COMMON` of their sum."""
+    ranked = sorted(counts, reverse=True)
+    whole = sum(ranked)
+    return sum(before < _COMMON * whole for before in accumulate(ranked, initial=0)) if whole else 0
 
 
 def _within(values: Sequence[int]) -> int:

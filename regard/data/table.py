@@ -12,11 +12,21 @@ from pathlib import Path
 from typing import ClassVar, NamedTuple, Self
 
 from regard.base.errors import ConfigError, RegardError, unknown
+from regard.base.files import read_lines
 from regard.data.column_choice import ColumnChoice, choose_columns, joined_columns
 from regard.data.format import SIDES, Format, Hints, Recognized, TextRow
 
 _LOOKED_AT = 1_000
+_SETTING = re.compile(r"#(separator|html|tags|columns|notetype|deck|guid)( column)?:")
 _BREAKS = re.compile(r"\s*[\r\n]+\s*")
+
+
+def table_lines(file: Path) -> Iterator[str]:
+    """The lines of a table; those by which Anki says how its export is read (`#separator:tab`) are blank."""
+    begins = True
+    for line in read_lines(file):
+        begins = begins and _SETTING.match(line) is not None
+        yield "" if begins else line
 
 
 class Record(NamedTuple):

@@ -183,7 +183,7 @@ def _subwords(kind: Kind, text: TextStatistics, copies: bool) -> tuple[str, int]
 
 
 def _vocabulary(text: TextStatistics) -> int:
-    """30 √lines, but twice as many as there are letters, so that in Chinese, too, some are words.
+    """30 √lines, but twice as many as there are common letters, so that in Chinese, too, some are words.
 
     Where no spaces end a word, subwords run on into the next one and come back less often: fewer are learned better.
     """

@@ -43,6 +43,11 @@ def test_usual_headings_are_a_header() -> None:
     assert choose_columns(FILE, [["text", "category"], ["a", "b"]], Hints()).header
 
 
+def test_names_of_source_and_target_are_a_header_beside_any_other() -> None:
+    rows = [["Source Text", "Translated Text", "Reviewer"], *([*row, "Ann"] for row in PAIRS)]
+    assert choose_columns(FILE, rows, Hints()).columns == ("Source Text", "Translated Text")
+
+
 def test_columns_that_are_said_are_taken() -> None:
     rows = [["A", "B", "C"], *[[row[0], "x y z", row[1]] for row in PAIRS]]
     assert choose_columns(FILE, rows, Hints(columns=("A", "C"))) == ColumnChoice(("A", "C"), True)

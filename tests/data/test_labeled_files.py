@@ -54,6 +54,8 @@ def test_what_holds_labels_is_told(tmp_path: Path) -> None:
     lists = written(tmp_path, "c.jsonl", '{"text": "x", "labels": ["a", "b"]}\n{"text": "y", "labels": []}\n')
     assert tells_labels(lists) and labels_in(lists) == "several"
     assert not tells_labels(written(tmp_path, "d.jsonl", '{"en": "x", "de": "y"}\n'))
+    reviewed = "".join(f"{text}\t{text} de\tAnn\n" for _, text in rows)
+    assert not tells_labels(written(tmp_path, "f.tsv", reviewed))  # one text for all of them tells nothing
     assert not tells_labels(written(tmp_path, "e.tsv", "broken\n"))
 
 

@@ -35,6 +35,9 @@ FORMS = {
     TMX: Tmx(("en", "de")),
     "Go . ||| Geh .\nRun . ||| Lauf .\n": Marked(columns=(1, 2)),
     "IN: jump OUT: I_JUMP\nIN: run twice OUT: I_RUN I_RUN\n": Marked(columns=(1, 2), first="IN:", between="OUT:"),
+    "#separator:tab\n#html:true\nGo.\tGeh.\nRun #1:\tLauf.\n": Tsv(columns=(1, 2)),
+    '#separator:tab\n"Say ""a"""\t"Sag ""a"""\n"b"\t"c"\n': Csv(columns=(1, 2), delimiter="\t"),
+    "#1: a text\n#html is text\n": Text(),
     "Go | Geh\nRun | Lauf\n" * 3: Marked(columns=(1, 2), between=" | "),
     "Go now -> Geh jetzt\n" * 5: Marked(columns=(1, 2), between=" -> "),
     "if a | b -> c\nelse -> d\n" * 3: Marked(columns=(1, 2), between=" -> "),
@@ -54,6 +57,25 @@ def test_the_content_tells_the_format_whatever_the_name(text: str, packed: bool,
     path = tmp_path / "data.txt"
     path.write_bytes(gzip.compress(text.encode()) if packed else text.encode("utf-8-sig"))
     assert recognize([path]).format == FORMS[text]
+
+
+@pytest.mark.parametrize("names", [["a.en.srt", "a.de.srt"], ["a.po"], ["a.parquet"]])
+def test_text_that_does_not_stand_in_lines_is_told(names: list[str], tmp_path: Path) -> None:
+    files = [tmp_path / name for name in names]
+    for file in files:
+        file.write_text("1\n00:00:01,000 --> 00:00:02,000\nA man.\n", encoding="utf-8")
+    with pytest.raises(
+        UsageError, match=r"is (subtitles|a message catalog|a Parquet file), not lines of text; write its"
+    ):
+        recognize(files)
+    assert recognize(files[:1], name="text").format == Text()
+
+
+def test_settings_of_anki_are_no_rows(tmp_path: Path) -> None:
+    path = tmp_path / "deck.txt"
+    path.write_text("#separator:tab\n#tags column:3\nGo.\tGeh.\tx\nRun.\tLauf.\tx\n#html:\ty\tx\n", encoding="utf-8")
+    rows = [row.texts for row in recognize([path], Hints(columns=(1, 2))).format.rows([path]) if any(row.texts)]
+    assert rows == [("Go.", "Geh."), ("Run.", "Lauf."), ("#html:", "y")]
 
 
 def test_a_spreadsheet_is_told_by_its_bytes(tmp_path: Path) -> None:

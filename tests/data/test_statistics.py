@@ -17,10 +17,17 @@ def test_both_sides_are_counted(tmp_path: Path) -> None:
     assert (found.source.words, found.target.words) == (3 / 2, 6 / 2)
     assert (found.source.characters, found.target.characters) == ((3 + 1) / 2, (7 + 3) / 2)
     assert (found.source.tokens, found.source.types, found.target.types) == (3, 2, 6)
-    assert (found.source.alphabet, found.target.alphabet) == (1, 0)  # only the a occurs twice
+    assert (found.source.alphabet, found.target.alphabet) == (2, 6)  # a b, and no letter twice
     assert found.shared == (1 + 1) / 9  # b, on either side
     assert found.target.novelty == 1.0  # nothing of the first line is in the second
     assert found.source.novelty == 0.5
+
+
+def test_the_alphabet_is_of_letters_that_come_often(tmp_path: Path) -> None:
+    rare = "".join(chr(0x4E00 + at) for at in range(10))
+    toy.write(tmp_path / "a.tsv", [f"{'日' * 50}{'本' * 40}{rare}\t{'x' * 89} {rare}z"])
+    found = statistics_of(open_corpus(tmp_path / "a.tsv"))
+    assert (found.source.alphabet, found.target.alphabet) == (2, 2)
 
 
 def test_the_longest_targets_are_measured_by_their_sources(tmp_path: Path) -> None:

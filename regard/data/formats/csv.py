@@ -1,6 +1,7 @@
 """Delimited text with quotes, as spreadsheets write it: RFC 4180, https://www.rfc-editor.org/rfc/rfc4180."""
 
 import csv
+import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,9 +12,11 @@ from typing import Self
 from regard.base.errors import ConfigError, RegardError
 from regard.base.files import read_lines
 from regard.data.format import Doubt, Hints
-from regard.data.table import Record, Table, one_line
+from regard.data.table import Record, Table, one_line, table_lines
 
 DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
+_SEPARATOR = re.compile('"?sep=([^"])"?')
+"""the first line by which Excel is told the delimiter"""
 _LOOKED_AT = 1_000
 
 
@@ -30,7 +33,8 @@ class Csv(Table):
             raise ConfigError(f"delimiter: must be one character, such as , or ; but is {self.delimiter!r}")
 
     def records(self, file: Path) -> Iterator[Record]:
-        lines = (f"{line}\n" for line in read_lines(file))
+        text = enumerate(table_lines(file))
+        lines = ("\n" if at == 0 and _SEPARATOR.fullmatch(line) else f"{line}\n" for at, line in text)
         reader = csv.reader(lines, delimiter=self.delimiter, strict=True)
         while True:
             start = reader.line_num + 1
@@ -49,6 +53,9 @@ class Csv(Table):
     def opening(cls, file: Path, hints: Hints) -> Self:
         if hints.delimiter is not None:
             return cls(delimiter=hints.delimiter)
+        said = _SEPARATOR.fullmatch(next(read_lines(file)))
+        if said is not None:
+            return cls(delimiter=said[1])
         widths = {delimiter: _widths(file, delimiter) for delimiter in DELIMITERS}
         even = [delimiter for delimiter, found in widths.items() if len(found) == 1 and max(found) > 1]
         if len(even) == 1:

@@ -16,6 +16,8 @@ from regard.data.languages import language_in, language_pair
 from regard.data.table import one_line
 
 _LOOKED_AT = 100
+_MANY = 8
+"""texts of an object beyond which not all are shown"""
 _ONE_SIDE = ("text", "sentence", "content")
 
 
@@ -124,8 +126,13 @@ def _keys(file: Path, records: Sequence[Mapping[str, Any]], hints: Hints) -> tup
             f"{file}: holds lists, but no texts; a set has the keys elements and target, a problem of pointing points "
             f"and answer, and this has {', '.join(records[0])}"
         )
+    if len(records) == 1 and (not texts or len(texts) > _MANY):
+        wanted = '{"en": …, "de": …}'
+        raise RegardError(
+            f"{file}: is one JSON object for all texts; an object for each pair is wanted, such as {wanted}"
+        )
     example = ",".join([*languages, *texts][:2]) or "source,target"
-    shown = ", ".join(texts) or "none"
+    shown = ", ".join(texts[:_MANY]) + (" …" if len(texts) > _MANY else "") or "none"
     raise Doubt(f"{file}: its texts ({shown}) do not tell which are source and target", "--columns", example)
 
 

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from regard.base.files import read_lines
 from regard.data.format import SIDES, Hints
-from regard.data.table import Record, Table
+from regard.data.table import Record, Table, table_lines
 
 
 @dataclass(frozen=True)
@@ -15,7 +14,7 @@ class Tsv(Table):
     """A row a line, split at tabs; a quotation mark is a character like any other."""
 
     def records(self, file: Path) -> Iterator[Record]:
-        for number, line in enumerate(read_lines(file), start=1):
+        for number, line in enumerate(table_lines(file), start=1):
             yield Record(number, line.split("\t"))
 
     def kind(self) -> str:

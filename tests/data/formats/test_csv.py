@@ -29,6 +29,18 @@ def test_what_is_written_is_read(rows: list[tuple[str, str]], delimiter: str, en
     assert [row.texts for row in Csv(delimiter=delimiter).rows([path])] == expected
 
 
+@pytest.mark.parametrize("first", ["sep=;", '"sep=;"'])
+def test_the_delimiter_that_excel_is_told_is_no_row(first: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(f"{first}\r\nen;de\r\na, b;x, y\r\nc, d;z, w\r\n", encoding="utf-8-sig")
+    found = Csv.recognize(path, Hints()).format
+    assert found == Csv(columns=("en", "de"), header=True, delimiter=";")
+    assert [row for row in found.rows([path]) if any(row.texts)] == [
+        TextRow(3, ("a, b", "x, y")),
+        TextRow(4, ("c, d", "z, w")),
+    ]
+
+
 def test_rows_have_the_lines_where_they_begin(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text('en,de\r\n"a\r\n b",x\r\n\r\n"say ""c""",y\r\n', encoding="utf-8-sig")
