@@ -3,20 +3,17 @@
     regard import FOLDER --out minilm.safetensors
     python benchmarks/finetune.py minilm.safetensors [--ways frozen adapters all] [--json FILE]
 
-Each way is what `regard init --from MODEL --tuning WAY` writes, with nothing edited and one thread. The 6,920 sentences
-of film reviews, without their phrases, are positive or negative; the table has the accuracy on the 872 by which the
-best validation is chosen and on the 1,821 test sentences, and the CPU time. An interrupted training is resumed.
+Each way is what `regard init --from MODEL --tuning WAY` writes, with one thread and nothing edited but what --set says.
+The 6,920 sentences of film reviews, without their phrases, are positive or negative; the table has the accuracy on the
+872 by which the best validation is chosen and on the 1,821 test sentences, and the CPU time. An interrupted training is
+resumed.
 """
 
 import argparse
 import gzip
-import os
-import resource
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
 
+from advised import advise_and_train
 from environments import ROOT, WORK
 from measure import machine, print_table, write_json
 
@@ -34,6 +31,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("model", type=Path, help="a model file, such as regard import writes")
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS, help="which weights learn")
+    parser.add_argument("--set", nargs="+", default=[], help="settings that differ from the advice")
     parser.add_argument("--data", type=Path, default=SHARED, help="the folder of stsa.binary.train.gz and so on")
     parser.add_argument("--work", type=Path, default=WORK, help="where examples and runs are kept")
     parser.add_argument("--json", help="also write the figures to this file")
@@ -42,7 +40,7 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for part in ("train", "dev", "test"):
         write_examples(options.data / f"stsa.binary.{part}.gz", folder / f"{part}.tsv")
-    rows = [row(options.model.resolve(), way, folder) for way in options.ways]
+    rows = [row(options.model.resolve(), way, folder, options.set) for way in options.ways]
     title = f"SST-2 sentences from {options.model.stem}, accuracy in %"
     print(machine())
     print_table(title, rows)
@@ -57,18 +55,10 @@ def write_examples(path: Path, out: Path) -> None:
     out.write_text("label\ttext\n" + "".join(line.replace(" ", "\t", 1) + "\n" for line in lines), encoding="utf-8")
 
 
-def row(model: Path, way: str, folder: Path) -> dict[str, str]:
+def row(model: Path, way: str, folder: Path, sets: list[str]) -> dict[str, str]:
     """Train one way, and evaluate it."""
-    settings = folder / f"{way}.toml"
-    regard: list[Any] = [sys.executable, "-m", "regard"]
-    advise = [*regard, "init", folder / "train.tsv", "--dev", folder / "dev.tsv", "--from", model, "--tuning", way]
-    train = [*regard, "train", settings, "--runs", folder / "runs", "--set", "training.lanes=1"]
-    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([*advise, "--name", way, "--out", settings, "--force"], env=environment, check=True)
-    subprocess.run(train, env=environment, check=True)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    init = ["--dev", folder / "dev.tsv", "--from", model, "--tuning", way]
+    minutes = advise_and_train(folder / "train.tsv", folder / "runs", way, init, sets)
     classifier = load(folder / "runs" / way, expect=Classifier)
     dev, test = (
         Classify.evaluate(classifier, [folder / f"{part}.tsv"], Evaluation())[0].value for part in ("dev", "test")
@@ -77,7 +67,7 @@ def row(model: Path, way: str, folder: Path) -> dict[str, str]:
         "what learns": way,
         "dev": f"{dev:.1f}",
         "test": f"{test:.1f}",
-        "CPU minutes of this call": f"{spent / 60:.1f}",
+        "CPU minutes of this call": f"{minutes:.1f}",
     }
 
 

@@ -132,9 +132,11 @@ def _preprocessor(artifact: Artifact) -> dict[str, Any]:
 
 
 def _check_same(family: Family, design: Design, config: Mapping[str, Any], where: str) -> None:
-    """Refuse by its name a setting that is not expressed there; what acts in training alone may differ."""
+    """Refuse by its name a setting that is not expressed there; how weights began and how they learn may differ."""
     again = MODELS.make(family.model(config, where), where)
     for field in fields(again):
         now, then = getattr(design, field.name), getattr(again, field.name)
+        if (field.name, now, then) == ("patch_positions", "waves", "learned"):
+            continue  # the same weights, with another beginning
         if now != then and not field.name.endswith(("dropout", "stochastic_depth")):
             raise UsageError(f"{where}: model.{field.name} is {now!r}, which '{family.type()}' there cannot express")

@@ -144,13 +144,15 @@ def _new_model(wishes: Wishes, channels: int, height: int, width: int) -> Pictur
     if model not in ("vit", "swin", "cnn"):
         raise UsageError(f"init: {model} does not read pictures; vit, swin and cnn do")
     high, wide, sizes = _fitting(model, height, width, wishes.preset)
+    waves = 'patch_positions = "waves"      # rows and columns as sines at first, then learned\n'
     return PictureModelChoice(
-        f'[model]\nname = "{model}"                   # vit, swin or cnn\n{sizes}\n',
+        f'[model]\nname = "{model}"                   # vit, swin or cnn\n{sizes}\n{waves if model == "vit" else ""}',
         model,
         channels,
         high,
         wide,
         optimizer="adam" if model == "cnn" else "muon",  # as good there, and its steps are cheaper
+        rate=5e-3 if model == "vit" else 2e-3,
     )
 
 

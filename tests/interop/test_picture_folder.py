@@ -77,7 +77,11 @@ def test_what_was_read_is_written_as_it_was(name: str, tmp_path: Path) -> None:
         close(again(pixel_values=seen).logits, theirs(pixel_values=seen).logits, 1e-6)
 
 
-@pytest.mark.parametrize("design", [Vit(layers=2, width=24, patch=4), Swin(width=24, tile=4)], ids=["vit", "swin"])
+@pytest.mark.parametrize(
+    "design",
+    [Vit(layers=2, width=24, patch=4), Vit(layers=2, width=24, patch_positions="waves"), Swin(width=24, tile=4)],
+    ids=["vit", "waves", "swin"],
+)
 def test_a_model_of_ours_is_loaded_there(design: Any, tmp_path: Path) -> None:
     sizes = {"channels": 1, "height": 16, "width": 16, "classes": 3}
     model = design.build(sizes).eval()

@@ -91,7 +91,7 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
     "swin": {"filled up": {"patch": 7, "tile": 2}, "one stage": {"stage_layers": (2,), "stage_heads": (2,)}},
     "vit": {
         "no positions, mean": {"patch_positions": "none", "pooling": "mean"},
-        "rotary": {"positions": "rotary", "pooling": "max"},
+        "rotary, waves": {"positions": "rotary", "pooling": "max", "patch_positions": "waves"},
     },
     "gpt": {
         **_LAYERS,

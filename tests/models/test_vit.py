@@ -1,5 +1,7 @@
 """ViT against its formula; tests/interop/test_picture_folder.py compares it with transformers."""
 
+from math import cos, sin
+
 import pytest
 import torch
 
@@ -35,6 +37,17 @@ def test_the_class_is_told_from_pooled_features(pooling: str) -> None:
     pooled = {"first": features[:, 0], "mean": features.mean(1), "max": features.amax(1)}[pooling]
     logits = model(torch.randn(2, 1, 8, 12, generator=torch.Generator().manual_seed(1)))
     torch.testing.assert_close(logits, model.head(pooled))
+
+
+def test_positions_may_begin_as_waves_of_row_and_column() -> None:
+    model = Vit(layers=1, width=12, heads=2, patch=4, patch_positions="waves").build(SIZES)
+    assert model.positions is not None and model.positions.requires_grad
+    cells = model.positions[0, 1:].detach().unflatten(0, (2, 3))
+    base = 2 * 3  # twice the longer side
+    for row in range(2):
+        for column in range(3):
+            waves = [f(at / base ** (2 * j / 6)) for at in (row, column) for j in range(3) for f in (sin, cos)]
+            torch.testing.assert_close(cells[row, column], torch.tensor(waves))
 
 
 def test_without_positions_patches_are_a_set() -> None:
