@@ -8,7 +8,8 @@
 `unknown`: "swap A B" → "B A", "first A B" → "A" and "last A B" → "B", where A and B are new words in every line; with a
 vocabulary of the three commands and two hundred frequent words, those of the test set are all outside it. Inflection:
 the letters of a lemma and its tags, one token each, become the letters of a form. Exact matches on the test set. Both
-ways, with copying and without (writing), have hallucinated stems, which teach copying too, unless --stems is 0.
+ways, with copying and without (writing), have hallucinated stems, which teach copying too, unless --stems is 0. With
+--model lstm, an LSTM with attention is inflecting instead of the recipe's Transformer.
 """
 
 import argparse
@@ -32,6 +33,11 @@ RECIPES = {"unknown": ROOT / "recipes" / "copying.toml"}
 INFLECTION = ROOT / "recipes" / "inflection.toml"
 PARTS = {"train": "train-medium", "dev": "dev", "test": "test"}
 WAYS = ["copying", "writing"]
+MODELS = {
+    "transformer": [],
+    "lstm": ["model={ name = 'seq2seq', preset = 'small', copy = { score = 'bilinear' } }"],
+}
+"""how the recipe of inflection is changed"""
 Rows = list[tuple[str, str]]
 
 
@@ -42,6 +48,7 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=6000, help="training steps of inflection; unknown words take 600")
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS, help="with copying, without it, or both")
     parser.add_argument("--stems", type=float, default=0.5, help="inflection: the share of hallucinated examples")
+    parser.add_argument("--model", choices=MODELS, default="transformer", help="inflection: what is trained")
     parser.add_argument("--data", type=Path, default=SHARED, help="the folder of SIGMORPHON 2017")
     parser.add_argument("--work", type=Path, default=WORK, help="where runs are kept")
     parser.add_argument("--json", help="also write the figures to this file")
@@ -53,17 +60,19 @@ def main() -> None:
         for part in PARTS:
             write(folder, part, unknown(part) if name == "unknown" else inflected(options.data, name, part))
         steps = 600 if name == "unknown" else options.steps
-        rows += [trained(folder, way, steps, options.stems) for way in options.ways]
+        rows += [trained(folder, way, steps, options.stems, options.model) for way in options.ways]
     print(machine())
     print_table("Exact matches, %", rows)
     write_json(options.json, {"Exact matches, %": rows})
 
 
-def trained(folder: Path, way: str, steps: int, stems: float) -> dict[str, str]:
+def trained(folder: Path, way: str, steps: int, stems: float, model: str) -> dict[str, str]:
     """Train one model, or resume it, and evaluate it on the test set."""
     sets = [f"data.{part}=['{folder / f'{part}.src'}', '{folder / f'{part}.tgt'}']" for part in ("train", "dev")]
-    name = f"{way}-{steps}" + ("" if stems == 0.5 else f"-{stems:g}")
-    changes = [f"name={name}", f"training.steps={steps}", *sets, *([] if way == "copying" else ["model.copy=none"])]
+    name = f"{way}-{steps}" + ("" if stems == 0.5 else f"-{stems:g}") + ("" if model == "transformer" else f"-{model}")
+    changes = [f"name={name}", f"training.steps={steps}", *sets]
+    changes += [] if folder.name == "unknown" else MODELS[model]
+    changes += [] if way == "copying" else ["model.copy=none"]
     if folder.name != "unknown":
         changes += ["data.format=text", f"hallucination.rate={stems}" if stems else "hallucination=none"]
     else:
@@ -82,7 +91,9 @@ def trained(folder: Path, way: str, steps: int, stems: float) -> dict[str, str]:
     outputs = [one.text for one in translator.translate(sources, split="line")]
     spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
     exact = exact_match(outputs, references)
-    return {"set": folder.name, "model": way, "exact": f"{exact:.1f}", "CPU minutes of this call": f"{spent / 60:.1f}"}
+    minutes = f"{spent / 60:.1f}"
+    told = f"{model}, {way}" if folder.name != "unknown" else way
+    return {"set": folder.name, "model": told, "exact": f"{exact:.1f}", "CPU minutes of this call": minutes}
 
 
 def unknown(part: str) -> Rows:

@@ -21,9 +21,10 @@ from torch import Tensor, nn
 
 from regard.attention.normalizer import NORMALIZERS
 from regard.attention.part import Sizes
+from regard.attention.positions.grid import Grid
 from regard.attention.reading import Reading
 from regard.attention.score import SCORES
-from regard.base.errors import check_at_least, check_one_of
+from regard.base.errors import ConfigError, check_at_least, check_one_of
 
 NonLocalKind = Literal["gaussian", "embedded_gaussian", "dot_product", "concatenation"]
 _PARTS: dict[str, tuple[Any, str]] = {
@@ -46,37 +47,52 @@ class NonLocal:
     kind: NonLocalKind = "embedded_gaussian"
     """how two pixels are compared"""
     width: int | None = None
-    """the channels inside; by default half of those outside"""
+    """the channels inside each head; by default half of those outside"""
+    heads: int = 1
+    """how many times pixels are compared; what they read then stands side by side, as in multi-head attention"""
+    steps: Literal["none", "learned"] = "none"
+    """learned: a number for each step in rows and columns from one pixel to another is added to their comparison, as in
+    Swin (Liu et al., 2021), so that a head can look for what is near or far"""
     score: Any = None
     """by default that of the kind; scaled_dot divides by the root of the width, as some implementations do"""
 
     def __post_init__(self) -> None:
         check_one_of("non_local", get_args(NonLocalKind), kind=self.kind)
-        check_at_least("non_local", 1, width=1 if self.width is None else self.width)
+        check_at_least("non_local", 1, width=1 if self.width is None else self.width, heads=self.heads)
+        if self.kind == "gaussian" and self.heads > 1:
+            raise ConfigError("non_local: all heads of kind gaussian would be the same, since it embeds no pixel")
 
-    def build(self, channels: int) -> "NonLocalBlock":
-        """Build the block for feature maps with so many channels."""
-        return NonLocalBlock(self, channels)
+    def build(self, channels: int, grid: tuple[int, int] | None = None) -> "NonLocalBlock":
+        """Build the block for feature maps with so many channels; learned steps need their rows and columns."""
+        if (self.steps == "learned") and grid is None:
+            raise ConfigError("non_local: steps = 'learned' needs the rows and columns of the map")
+        return NonLocalBlock(self, channels, None if self.steps == "none" else grid)
 
 
 class NonLocalBlock(nn.Module):
     """θ in `query`, φ in `key`, g in `value`, W_z in `output`."""
 
-    def __init__(self, design: NonLocal, channels: int) -> None:
+    def __init__(self, design: NonLocal, channels: int, grid: tuple[int, int] | None) -> None:
         super().__init__()
         inside = design.width or max(1, channels // 2)
         compared = channels if design.kind == "gaussian" else inside
-        embeds = design.kind != "gaussian"
-        self.query = nn.Conv2d(channels, inside, 1) if embeds else nn.Identity()
-        self.key = nn.Conv2d(channels, inside, 1) if embeds else nn.Identity()
-        self.value, self.output = nn.Conv2d(channels, inside, 1), nn.Conv2d(inside, channels, 1)
+        embeds, self.heads, wide = design.kind != "gaussian", design.heads, design.heads * inside
+        self.query = nn.Conv2d(channels, wide, 1) if embeds else nn.Identity()
+        self.key = nn.Conv2d(channels, wide, 1) if embeds else nn.Identity()
+        self.value, self.output = nn.Conv2d(channels, wide, 1), nn.Conv2d(wide, channels, 1)
         score, normalizer = _PARTS[design.kind]
         sizes = Sizes(
-            width=channels, heads=1, key_heads=1, query_width=compared, key_width=compared, value_width=inside
+            width=channels,
+            heads=design.heads,
+            key_heads=design.heads,
+            query_width=compared,
+            key_width=compared,
+            value_width=inside,
         )
         self.reading = Reading(
             SCORES.make(design.score or score, "non_local.score").build(sizes),
             NORMALIZERS.make(normalizer, "non_local.normalizer").build(sizes),
+            None if grid is None else Grid(*grid).build(sizes),
         )
         for part in (self.query, self.key, self.value):
             if isinstance(part, nn.Conv2d):
@@ -88,7 +104,9 @@ class NonLocalBlock(nn.Module):
 
     def forward(self, x: Float[Tensor, "batch channels height width"]) -> Float[Tensor, "batch channels height width"]:
         """The map, to which each pixel's reading is added."""
-        query, key, value = (part(x).flatten(2).transpose(1, 2)[:, None] for part in (self.query, self.key, self.value))
-        read = self.reading(query, key, value)[:, 0].transpose(1, 2).unflatten(2, x.shape[2:])
+        query, key, value = (
+            part(x).unflatten(1, (self.heads, -1)).flatten(3).mT for part in (self.query, self.key, self.value)
+        )
+        read = self.reading(query, key, value).mT.flatten(1, 2).unflatten(2, x.shape[2:])
         changed: Tensor = x + self.output(read)
         return changed

@@ -1,7 +1,7 @@
 """CNN: convolutions over a picture, between which non-local blocks may join far pixels.
 
     x ← relu(norm(convolution(x))), and after some layers x ← x + W_z y (see `regard.layers.non_local`);
-    logits = V [pooled x; question] + c, with hidden layers where a question is asked
+    logits = V [pooled x; question] + c, by default with hidden layers where a question is asked
     pooled x = the mean or maximum over pixels j, all of them, or what a question reads, √n Σ_j softmax_j(q · k_j) v_j
 
 of n pixels: what is read at first, about the mean of all, then is as large as what one pixel holds.
@@ -34,11 +34,12 @@ from regard.models.pictured import PICTURE_SIZES, GridSight, PictureModel, check
 
 _RELATIONS: dict[str, Any] = {
     "stage_widths": (32, 64, 64, 64, 64, 64), "stage_strides": (2, 3, 1, 1, 1, 1),
-    "stage_kernels": (5, 5, 1, 1, 1, 1), "norm": "batch", "coordinates": "added", "frequencies": 2, "heads": 4,
-    "hidden": 64,
+    "stage_kernels": (5, 5, 1, 1, 1, 1), "norm": "batch", "coordinates": "added", "frequencies": 2,
+    "pooling": "max", "asked_at": 5, "answer": "linear",
 }  # fmt: skip
 """of 40 × 40 pixels, seven rows and columns are left from the second layer on. Each sees 13 × 13 pixels there: the
-whole of an object of seven whose middle it has; the layers after it look no farther"""
+whole of an object of seven whose middle it has; the layers after it look no farther, and neither does the maximum of
+each channel over all pixels. From the fifth layer on, pixels know the question"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +51,7 @@ class Cnn(Design):
     | digits    | 32, 64, 96             | pictures of 8 × 8                                                  |
     | mini      | 32, 64, 64, 128, 128   | pictures of 28 × 28 or 32 × 32                                     |
     | relations | 32, then 64 five times | questions about pictures of 40 × 40 (Santoro et al., 2017)         |
-    | non_local | 32, then 64 five times | the same with four non-local blocks                                |
+    | non_local | 32, then 64 five times | the same with a non-local block of six heads                       |
     """
 
     stage_widths: tuple[int, ...] = (32, 64)
@@ -69,6 +70,13 @@ class Cnn(Design):
     product_scale: Literal["none", "width"] = "none"
     """width: non-local blocks divide the product of two pixels by the root of its width, as multi-head attention does:
     at first, each pixel looks at many"""
+    block_heads: int = 1
+    """the heads of a non-local block, each of which compares the pixels in its own way"""
+    block_width: int | None = None
+    """the width of each of these heads; by default half of the channels of the map"""
+    block_steps: Literal["none", "learned"] = "none"
+    """learned: a non-local block also learns a number for each step in rows and columns from one pixel to another, and
+    adds it to their comparison"""
     coordinates: Literal["none", "added"] = "none"
     """added: two further channels of each map hold the row and the column of each pixel"""
     frequencies: int | None = None
@@ -85,17 +93,24 @@ class Cnn(Design):
     the picture alone, once for all its questions. none: the question joins the pooled features only"""
     heads: int = 1
     """the heads with which a question attends: one may find what it asks about, another read the whole picture"""
+    answer: Literal["hidden", "linear"] = "hidden"
+    """how pooled features and a question give the classes: by two hidden layers, which can relate what the features
+    tell, or by one linear layer, as most networks end: then the map has to tell the answer itself"""
     hidden: int = 128
     """the width of each of these heads, and of the two hidden layers that join a picture and a question"""
     dropout: float = 0.0
     """applies to the pooled features"""
 
     needs: ClassVar[tuple[str, ...]] = PICTURE_SIZES
+    insertable: ClassVar[tuple[str, ...]] = (".blocks.",)
     presets: ClassVar[dict[str, dict[str, Any]]] = {
         "digits": {"stage_widths": (32, 64, 96), "stage_strides": (1, 2, 2), "dropout": 0.1},
         "mini": {"stage_widths": (32, 64, 64, 128, 128), "stage_strides": (1, 2, 1, 2, 1), "dropout": 0.1},
         "relations": _RELATIONS,
-        "non_local": {**_RELATIONS, "non_local": (4, 4, 5, 5), "product_scale": "width"},
+        "non_local": {
+            **_RELATIONS, "non_local": (4,), "product_scale": "width", "block_heads": 6, "block_width": 16,
+            "block_steps": "learned",
+        },
     }  # fmt: skip
 
     def __post_init__(self) -> None:
@@ -156,14 +171,21 @@ class CnnModel(PictureModel):
         self.shape, self.design = (channels, height, width), design
         layers, grids, before = [], [], channels
         score = "scaled_dot" if design.product_scale == "width" else None
+        block = NonLocal(
+            kind=design.kind,
+            width=design.block_width,
+            heads=design.block_heads,
+            steps=design.block_steps,
+            score=score,
+        )
         stages = zip(design.stage_widths, design.stage_strides, design.kernels, strict=True)
         for at, (after, stride, kernel) in enumerate(stages, start=1):
-            blocks = [NonLocal(kind=design.kind, score=score) for named in design.non_local if named == at]
+            blocks = [block for named in design.non_local if named == at]
             read = question if design.asked_at is not None and design.asked_at <= at else 0
             octaves = design.frequencies or 0 if design.coordinates == "added" else None
-            layers.append(CnnLayer(before, after, stride, kernel, design.norm, blocks, octaves, read))
             height, width = -(-height // stride), -(-width // stride)
             grids.append((height, width))
+            layers.append(CnnLayer(before, after, stride, kernel, design.norm, blocks, grids[-1], octaves, read))
             before = after + layers[-1].extra
         self.layers, self.grids = nn.ModuleList(layers), grids
         self.dropout = Dropout(design.dropout)
@@ -172,7 +194,7 @@ class CnnModel(PictureModel):
         self.reader = (
             AskedPooling(question, compared, before, design.hidden, design.heads) if design.pooling == "asked" else None
         )
-        if question:
+        if question and design.answer == "hidden":
             self.head: nn.Module = nn.Sequential(
                 nn.Linear(features + question, design.hidden),
                 nn.ReLU(),
@@ -181,7 +203,7 @@ class CnnModel(PictureModel):
                 class_layer(design.hidden, classes),
             )
         else:
-            self.head = class_layer(features, classes)
+            self.head = class_layer(features + question, classes)
         self.asks = bool(question)
 
     def encode(
@@ -260,6 +282,7 @@ class CnnLayer(nn.Module):
         kernel: int,
         norm: Literal["group", "batch"],
         blocks: list[NonLocal],
+        grid: tuple[int, int],
         octaves: int | None,
         question: int = 0,
     ) -> None:
@@ -272,7 +295,7 @@ class CnnLayer(nn.Module):
         groups = max(groups for groups in (8, 4, 2, 1) if after % groups == 0)
         self.norm = nn.BatchNorm2d(after) if norm == "batch" else nn.GroupNorm(groups, after)
         self.octaves, self.extra = octaves, 0 if octaves is None else 2 * (1 + 2 * octaves)
-        self.blocks = nn.ModuleList(block.build(after + self.extra) for block in blocks)
+        self.blocks = nn.ModuleList(block.build(after + self.extra, grid) for block in blocks)
 
     def forward(
         self,

@@ -33,6 +33,9 @@ class Design(ABC):
     """named settings, such as the sizes of a paper"""
     needs: ClassVar[tuple[str, ...]] = ("source", "target")
     """the sizes that `build` needs: the vocabularies of source and target, or that of a `text`"""
+    insertable: ClassVar[tuple[str, ...]] = ()
+    """what names of weights contain whose layers are the identity while they are new, so that fine-tuning can put them
+    into a trained model"""
 
     def __post_init__(self) -> None:
         """Check choices, counts and dropout rates, and make parts from their names."""

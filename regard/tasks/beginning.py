@@ -41,7 +41,10 @@ class Beginning:
     def enter(
         self, model: torch.nn.Module, design: Design, task: str, prepared: Prepared, extras: dict[str, Any]
     ) -> tuple[str, ...]:
-        """Copy the weights into a model of the same settings; returns the names of those that are new: its head's."""
+        """Copy the weights into a model of the same settings; returns the names of those that are new: its head's.
+
+        Layers that are the identity while they are new may be inserted, too.
+        """
         self._check_vocabulary(prepared)
         known = self.artifact.extras
         another = self.artifact.task != task or any(known.get(name) != extras.get(name) for name in _NAMED)
@@ -75,8 +78,9 @@ class Beginning:
             shapes = design.build({**prepared.sizes, **other}).state_dict()
         for name in new:
             same = name in shapes and shapes[name].shape == own[name].shape
-            if not name.startswith("head.") and same:
-                there = self.artifact.weights.get(name)
+            there = self.artifact.weights.get(name)
+            inserted = there is None and any(part in name for part in design.insertable)
+            if not name.startswith("head.") and same and not inserted:
                 has = f"has it with the shape {list(there.shape)}" if there is not None else "has no such tensor"
                 raise ConfigError(
                     f"training.base: the model needs the tensor '{name}' of shape {list(own[name].shape)}, but "

@@ -47,11 +47,18 @@ def test_a_kernel_of_one_looks_at_its_own_pixel_alone() -> None:
 
 def test_the_relational_presets_differ_in_their_blocks_alone() -> None:
     sizes = {"channels": 3, "height": 40, "width": 40, "classes": 10, "question": 11}
-    plain, joined = (
-        Cnn(**Cnn.presets[name], pooling="asked").build(sizes).state_dict() for name in ("relations", "non_local")
-    )
+    plain, joined = (Cnn(**Cnn.presets[name]).build(sizes).state_dict() for name in ("relations", "non_local"))
     assert {name: joined[name].shape for name in plain} == {name: plain[name].shape for name in plain}
     assert {name.split(".")[2] for name in joined.keys() - plain.keys()} == {"blocks"}
+
+
+def test_a_question_is_answered_by_one_linear_layer() -> None:
+    sizes = {**SIZES, "question": 5}
+    model = Cnn(stage_widths=(4,), stage_strides=(2,), answer="linear").build(sizes).eval()
+    pictures, questions, which = torch.randn(2, 3, 9, 8), torch.randn(3, 5), torch.tensor([0, 1, 1])
+    pooled = model.encode(pictures)[0].mean(1)[which]
+    wanted = torch.cat([pooled, questions], dim=1) @ model.head.weight.T + model.head.bias
+    torch.testing.assert_close(model(pictures, questions, which), wanted)
 
 
 @pytest.mark.parametrize("pooling", ["mean", "max", "flat"])

@@ -53,6 +53,21 @@ def resumed_as_whole(place: Path) -> None:
     assert all(torch.equal(one[name], other[name]) for name in one)
 
 
+def test_blocks_are_put_into_a_trained_network(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    cnn = "model={ name = 'cnn', stage_widths = [4, 8] }"
+    begun = ["--set", "name=begun", "--set", "training.base=runs/plain", "--set", "training.steps=1"]
+    assert main(["train", "run.toml", "--set", "name=plain", "--set", cnn, "--set", "training.steps=4"]) == 0
+    joined = cnn.replace("[4, 8]", "[4, 8], non_local = [2], block_steps = 'learned', block_heads = 2")
+    assert main(["train", "run.toml", *begun, "--set", joined, "--set", "training.optimizer.learning_rate=1e-12"]) == 0
+    plain, blocks = (load(f"runs/{name}", expect=ImageClassifier).model for name in ("plain", "begun"))
+    assert {name.split(".")[2] for name in blocks.state_dict().keys() - plain.state_dict().keys()} == {"blocks"}
+    pictures = torch.randn(3, 1, 8, 8)
+    torch.testing.assert_close(blocks(pictures), plain(pictures), atol=1e-6, rtol=0)
+    wider = cnn.replace("[4, 8]", "[4, 6]")
+    assert main(["train", "run.toml", *begun, "--set", wider, "--set", "name=wider"]) == 2
+    assert "must be that of the base" in capsys.readouterr().err
+
+
 def prepared(place: Path, *changes: str) -> object:
     (place / "work").mkdir(exist_ok=True)
     return read_run(place / "run.toml", changes).task.prepare(place / "work", place)
