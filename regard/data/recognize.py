@@ -32,6 +32,18 @@ _SUFFIXES = {
     ".xls": "xlsx",
     ".ods": "xlsx",
 }
+_NO_LINES = {
+    ".srt": "a subtitle file",
+    ".vtt": "a subtitle file",
+    ".po": "a message catalog",
+    ".pot": "a message catalog",
+    ".xliff": "an XLIFF file",
+    ".xlf": "an XLIFF file",
+    ".docx": "a document",
+    ".pdf": "a document",
+    ".parquet": "a Parquet file",
+}
+"""files that hold text, but not line by line"""
 
 
 def recognize(files: Sequence[Path], hints: Hints | None = None, name: str | None = None) -> Recognized:
@@ -40,6 +52,12 @@ def recognize(files: Sequence[Path], hints: Hints | None = None, name: str | Non
     Two files are parallel text. Of one file, the content decides before its name.
     """
     known = hints or Hints()
+    odd = next((file for file in files if _suffix(file) in _NO_LINES), None)
+    if odd is not None and name is None:
+        what = _NO_LINES[_suffix(odd)]
+        raise UsageError(
+            f"{odd}: is {what}, not lines of text; write its pairs into two text files, a table or JSON lines"
+        )
     if len(files) == 2:
         return _parallel(files, known)
     kind = name or _kind(files[0], known)

@@ -59,6 +59,18 @@ def test_the_content_tells_the_format_whatever_the_name(text: str, packed: bool,
     assert recognize([path]).format == FORMS[text]
 
 
+@pytest.mark.parametrize("names", [["a.en.srt", "a.de.srt"], ["a.po"], ["a.parquet"]])
+def test_text_that_does_not_stand_in_lines_is_told(names: list[str], tmp_path: Path) -> None:
+    files = [tmp_path / name for name in names]
+    for file in files:
+        file.write_text("1\n00:00:01,000 --> 00:00:02,000\nA man.\n", encoding="utf-8")
+    with pytest.raises(
+        UsageError, match=r"is (a subtitle file|a message catalog|a Parquet file), not lines of text; write its"
+    ):
+        recognize(files)
+    assert recognize(files[:1], name="text").format == Text()
+
+
 def test_settings_of_anki_are_no_rows(tmp_path: Path) -> None:
     path = tmp_path / "deck.txt"
     path.write_text("#separator:tab\n#tags column:3\nGo.\tGeh.\tx\nRun.\tLauf.\tx\n#html:\ty\tx\n", encoding="utf-8")

@@ -16,6 +16,8 @@ from regard.data.languages import language_in, language_pair
 from regard.data.table import one_line
 
 _LOOKED_AT = 100
+_MANY = 8
+"""texts of an object beyond which not all are shown"""
 _ONE_SIDE = ("text", "sentence", "content")
 
 
@@ -119,8 +121,13 @@ def _keys(file: Path, records: Sequence[Mapping[str, Any]], hints: Hints) -> tup
     alone = [key for key in _ONE_SIDE if key in found]
     if len(found) == 1 and alone:
         return (alone[0],)
+    if len(records) == 1 and (not texts or len(texts) > _MANY):
+        shape = '{"en": …, "de": …}'
+        raise RegardError(
+            f"{file}: is one JSON object for all texts; an object for each pair is wanted, such as {shape}"
+        )
     example = ",".join([*languages, *texts][:2]) or "source,target"
-    shown = ", ".join(texts) or "none"
+    shown = ", ".join(texts[:_MANY]) + (" …" if len(texts) > _MANY else "") or "none"
     raise Doubt(f"{file}: its texts ({shown}) do not tell which are source and target", "--columns", example)
 
 

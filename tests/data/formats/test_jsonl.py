@@ -57,6 +57,15 @@ def test_more_than_two_texts_are_in_doubt(tmp_path: Path) -> None:
         Jsonl.recognize(path, Hints(columns=("translation.es", "translation.en")))
 
 
+@pytest.mark.parametrize(
+    "record",
+    [{"en": ["a", "b"], "de": ["c", "d"]}, {"data": [{"en": "a", "de": "b"}]}, {f"a{at}": "b" for at in range(9)}],
+)
+def test_one_object_for_all_texts_is_told(record: object, tmp_path: Path) -> None:
+    with pytest.raises(RegardError, match="is one JSON object for all texts; an object for each pair is wanted"):
+        Jsonl.recognize(put(tmp_path, record), Hints())
+
+
 def test_a_document_is_named_by_its_key(tmp_path: Path) -> None:
     assert Jsonl.recognize(put(tmp_path, {"en": "a", "de": "b", "doc": "1"}), Hints()).document == "doc"
     assert Jsonl.recognize(put(tmp_path, {"en": "a", "de": "b", "doc": 1}), Hints()).document is None
