@@ -33,8 +33,8 @@ _SUFFIXES = {
     ".ods": "xlsx",
 }
 _NO_LINES = {
-    ".srt": "subtitles",
-    ".vtt": "subtitles",
+    ".srt": "a subtitle file",
+    ".vtt": "a subtitle file",
     ".po": "a message catalog",
     ".pot": "a message catalog",
     ".xliff": "an XLIFF file",

@@ -65,7 +65,7 @@ def test_text_that_does_not_stand_in_lines_is_told(names: list[str], tmp_path: P
     for file in files:
         file.write_text("1\n00:00:01,000 --> 00:00:02,000\nA man.\n", encoding="utf-8")
     with pytest.raises(
-        UsageError, match=r"is (subtitles|a message catalog|a Parquet file), not lines of text; write its"
+        UsageError, match=r"is (a subtitle file|a message catalog|a Parquet file), not lines of text; write its"
     ):
         recognize(files)
     assert recognize(files[:1], name="text").format == Text()

@@ -127,9 +127,9 @@ def _keys(file: Path, records: Sequence[Mapping[str, Any]], hints: Hints) -> tup
             f"and answer, and this has {', '.join(records[0])}"
         )
     if len(records) == 1 and (not texts or len(texts) > _MANY):
-        wanted = '{"en": …, "de": …}'
+        shape = '{"en": …, "de": …}'
         raise RegardError(
-            f"{file}: is one JSON object for all texts; an object for each pair is wanted, such as {wanted}"
+            f"{file}: is one JSON object for all texts; an object for each pair is wanted, such as {shape}"
         )
     example = ",".join([*languages, *texts][:2]) or "source,target"
     shown = ", ".join(texts[:_MANY]) + (" …" if len(texts) > _MANY else "") or "none"
