@@ -144,3 +144,11 @@ def test_older_run_files_are_read_by_name() -> None:
     assert format_by_name([Path("a.ndjson")]) == Jsonl()
     assert format_by_name([Path("a.csv"), Path("b.csv")]) == Text()
     assert format_by_name([Path("a.txt")]) is None
+
+
+def test_the_files_of_a_graph_are_its_folder(tmp_path: Path) -> None:
+    files = [tmp_path / "edges.tsv", tmp_path / "labels.tsv"]
+    for file in files:
+        file.write_text("1\t2\n", encoding="utf-8")
+    with pytest.raises(UsageError, match="a graph is the folder that holds its files"):
+        recognize(files)

@@ -121,15 +121,15 @@ def _keys(file: Path, records: Sequence[Mapping[str, Any]], hints: Hints) -> tup
     alone = [key for key in _ONE_SIDE if key in found]
     if len(found) == 1 and alone:
         return (alone[0],)
-    if not texts and any(isinstance(value, list) for value in records[0].values()):
-        raise RegardError(
-            f"{file}: holds lists, but no texts; a set has the keys elements and target, a problem of pointing points "
-            f"and answer, and this has {', '.join(records[0])}"
-        )
     if len(records) == 1 and (not texts or len(texts) > _MANY):
         shape = '{"en": …, "de": …}'
         raise RegardError(
             f"{file}: is one JSON object for all texts; an object for each pair is wanted, such as {shape}"
+        )
+    if not texts and any(isinstance(value, list) for value in records[0].values()):
+        raise RegardError(
+            f"{file}: holds lists, but no texts; a set has the keys elements and target, a problem of pointing points "
+            f"and answer, and this has {', '.join(records[0])}"
         )
     example = ",".join([*languages, *texts][:2]) or "source,target"
     shown = ", ".join(texts[:_MANY]) + (" …" if len(texts) > _MANY else "") or "none"

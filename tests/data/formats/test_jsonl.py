@@ -83,3 +83,9 @@ def test_what_is_wrong_is_told(tmp_path: Path) -> None:
         Jsonl(keys=("en", "en"))
     with pytest.raises(ConfigError, match="keys: one or two names are wanted, not 3"):
         Jsonl(keys=("a", "b", "c"))
+
+
+def test_sets_by_other_names_are_told(tmp_path: Path) -> None:
+    path = put(tmp_path, *[{"set": [1, 2], "target": 2}] * 3)
+    with pytest.raises(RegardError, match=r"a set has the keys elements and target, .* and this has set, target"):
+        Jsonl.recognize(path, Hints())
