@@ -1,10 +1,12 @@
 """Non-local blocks: the same CNN with them and without, on generated questions about pictures (Sort-of-CLEVR).
 
-    python benchmarks/relations.py [--steps 6000] [--presets non_local relations] [--json FILE]
+    python benchmarks/relations.py [--first 1500] [--steps 2400] [--presets non_local relations] [--seeds 1 2]
+    python benchmarks/relations.py --answer hidden        two hidden layers behind the pooling, in both
 
-Both are `recipes/relations.toml`, once with the preset `relations`; a training that was interrupted is resumed. The
-table has the accuracy on questions about one object (plain) and about its relation to the others (relational), about
-500 pictures that were never trained on, and the CPU time.
+A CNN is trained alone at first; then it goes on, once with blocks, which change nothing when they are put into it, and
+once without. All are `recipes/relations.toml`; a training that was interrupted is resumed. The table
+has the accuracy on questions about one object (plain) and about its relation to the others (relational), about 500
+pictures that were never trained on, and the CPU time.
 """
 
 import argparse
@@ -32,25 +34,34 @@ SIZE = 40
 def main() -> None:
     """Draw the pictures, train both, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--steps", type=int, default=6_000, help="training steps of each")
+    parser.add_argument("--first", type=int, default=1_500, help="training steps of the CNN that both begin with")
+    parser.add_argument("--steps", type=int, default=2_400, help="further steps of each")
     parser.add_argument("--presets", nargs="+", default=["non_local", "relations"], help="the models")
+    parser.add_argument("--answer", choices=["linear", "hidden"], default="linear", help="how both end")
+    parser.add_argument("--seeds", nargs="+", type=int, default=[1], help="each model is trained with each of them")
     parser.add_argument("--work", type=Path, default=WORK, help="where pictures and runs are kept")
     parser.add_argument("--json", help="also write the figures to this file")
     options = parser.parse_args()
     folder = options.work / "relations"
+    change = f"model.answer={options.answer}"
     if not (folder / "test-plain.npz").exists():
         write_relations(folder, COUNTS, SIZE)
-    rows = [row(preset, folder, options.steps) for preset in options.presets]
-    title = f"Sort-of-CLEVR, {COUNTS['test']} new pictures, {options.steps:,} steps of 16 pictures"
+    rows = []
+    for seed in options.seeds:
+        rows.append(row("relations", seed, folder, options.first, change))
+        base = folder / "runs" / rows[-1]["run"]
+        rows += [row(preset, seed, folder, options.steps, change, base) for preset in options.presets]
+    title = f"Sort-of-CLEVR, {COUNTS['test']} new pictures, steps of 16 pictures"
     print(machine())
     print_table(title, rows)
     write_json(options.json, {title: rows})
 
 
-def row(preset: str, folder: Path, steps: int) -> dict[str, str]:
+def row(preset: str, seed: int, folder: Path, steps: int, change: str, base: Path | None = None) -> dict[str, str]:
     """Train one model, and evaluate it on both kinds of questions."""
-    name = f"{preset}-{steps}"
-    changes = [f"name={name}", f"model.preset={preset}", f"training.steps={steps}"]
+    name = f"{change.partition('=')[2]}-{steps}-{seed}" if base is None else f"{base.name}-{preset}-{steps}"
+    changes = [f"name={name}", f"model.preset={preset}", f"training.steps={steps}", f"training.seed={seed}", change]
+    changes += [] if base is None else [f"training.base={base}"]
     command: list[Any] = [sys.executable, "-m", "regard", "train", RECIPE, "--data", folder, "--runs", folder / "runs"]
     for change in changes:
         command += ["--set", change]
@@ -65,7 +76,7 @@ def row(preset: str, folder: Path, steps: int) -> dict[str, str]:
     }
     weights = sum(weight.numel() for weight in classifier.model.parameters())
     return {
-        "preset": preset,
+        "run": name,
         "weights": f"{weights:,}",
         **{kind: f"{value:.1f} %" for kind, value in scores.items()},
         "CPU minutes of this call": f"{spent / 60:.1f}",
