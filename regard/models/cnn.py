@@ -35,11 +35,11 @@ from regard.models.pictured import PICTURE_SIZES, GridSight, PictureModel, check
 _RELATIONS: dict[str, Any] = {
     "stage_widths": (32, 64, 64, 64, 64, 64), "stage_strides": (2, 3, 1, 1, 1, 1),
     "stage_kernels": (5, 5, 1, 1, 1, 1), "norm": "batch", "coordinates": "added", "frequencies": 2,
-    "pooling": "max", "asked_at": 5, "answer": "linear", "hidden": 64,
+    "pooling": "max", "answer": "linear", "hidden": 64,
 }  # fmt: skip
 """of 40 × 40 pixels, seven rows and columns are left from the second layer on. Each sees 13 × 13 pixels there: the
 whole of an object of seven whose middle it has; the layers after it look no farther, and neither does the maximum of
-each channel over all pixels. From the fifth layer on, pixels know the question"""
+each channel over all pixels"""
 
 
 @dataclass(frozen=True, kw_only=True)

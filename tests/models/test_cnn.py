@@ -47,7 +47,9 @@ def test_a_kernel_of_one_looks_at_its_own_pixel_alone() -> None:
 
 def test_the_relational_presets_differ_in_their_blocks_alone() -> None:
     sizes = {"channels": 3, "height": 40, "width": 40, "classes": 10, "question": 11}
-    plain, joined = (Cnn(**Cnn.presets[name]).build(sizes).state_dict() for name in ("relations", "non_local"))
+    plain, joined = (
+        Cnn(**Cnn.presets[name], asked_at=5).build(sizes).state_dict() for name in ("relations", "non_local")
+    )
     assert {name: joined[name].shape for name in plain} == {name: plain[name].shape for name in plain}
     assert {name.split(".")[2] for name in joined.keys() - plain.keys()} == {"blocks"}
 
