@@ -164,7 +164,8 @@ def _write_arrays(place: Path) -> None:
         for at in range(12):
             pixels = draw.integers(0, 256, (8, 8), dtype=np.uint8)
             Image.fromarray(pixels).save(place / folder / f"{at}.png")
-    shutil.copy(place / "pictures" / "0.png", place / "seven.png")
+    for name in ("seven.png", "eight.png"):
+        shutil.copy(place / "pictures" / "0.png", place / name)
     np.save(place / "vectors.npy", draw.normal(size=(60, 8)).astype(np.float32))
     factors = draw.integers(0, 3, (60, 2))
     sprites = draw.random((60, 8, 8)) + factors[:, :1, None]
