@@ -63,6 +63,9 @@ def read_sentence_settings(folder: Path, subwords: Subwords) -> SentenceSettings
             f"{folder / 'modules.json'}: has the steps {shown}, but Transformer, Pooling and, at the end, Normalize "
             "are those that are read, or Dense twice for classes"
         )
+    for path in paths[1:]:
+        if Path(path).name != path:
+            raise RegardError(f"{folder / 'modules.json'}: a step is in '{path}', but must be in a folder beside it")
     if paths[0] not in ("", "."):
         raise RegardError(f"{folder / 'modules.json'}: its Transformer is in '{paths[0]}', not beside it")
     _check_prompt(folder)

@@ -51,8 +51,8 @@ class NonLocal:
     heads: int = 1
     """how many times pixels are compared; what they read then stands side by side, as in multi-head attention"""
     steps: Literal["none", "learned"] = "none"
-    """learned: a number for each step in rows and columns from one pixel to another is added to their comparison, as in
-    Swin (Liu et al., 2021), so that a head can look for what is near or far"""
+    """learned: a relative position bias, a number for each step in rows and columns from one pixel to another, is added
+    to their comparison, as in Swin (Liu et al., 2021), so that a head can look for what is near or far"""
     score: Any = None
     """by default that of the kind; scaled_dot divides by the root of the width, as some implementations do"""
 

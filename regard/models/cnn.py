@@ -75,8 +75,8 @@ class Cnn(Design):
     block_width: int | None = None
     """the width of each of these heads; by default half of the channels of the map"""
     block_steps: Literal["none", "learned"] = "none"
-    """learned: a non-local block also learns a number for each step in rows and columns from one pixel to another, and
-    adds it to their comparison"""
+    """learned: a non-local block also learns a relative position bias, a number for each step in rows and columns from
+    one pixel to another, and adds it to their comparison"""
     coordinates: Literal["none", "added"] = "none"
     """added: two further channels of each map hold the row and the column of each pixel"""
     frequencies: int | None = None
@@ -94,8 +94,8 @@ class Cnn(Design):
     heads: int = 1
     """the heads with which a question attends: one may find what it asks about, another read the whole picture"""
     answer: Literal["hidden", "linear"] = "hidden"
-    """how pooled features and a question give the classes: by two hidden layers, which can relate what the features
-    tell, or by one linear layer, as most networks end: then the map has to tell the answer itself"""
+    """how pooled features and a question give the classes: by two hidden layers (an MLP head), which can relate what
+    the features tell, or by one linear layer, as most networks end: then the map has to tell the answer itself"""
     hidden: int = 128
     """the width of each of these heads, and of the two hidden layers that join a picture and a question"""
     dropout: float = 0.0

@@ -62,8 +62,8 @@ class Vit(Layered):
     positions: Annotated[Any, POSITIONS] = None
     """further positions, by the number of the token: those inside attention, such as rotary, or sinusoidal ones"""
     patch_positions: Literal["learned", "waves", "none"] = "learned"
-    """learned: a vector is added to the class token and to each patch; waves: the same, but those of patches begin as
-    sines and cosines of row and column, by which a small model learns in far fewer steps"""
+    """learned position embeddings: a vector is added to the class token and to each patch; waves: the same, but those
+    of patches are initialized as 2-D sinusoids of row and column, by which a small model learns in far fewer steps"""
     pooling: Pooling = "first"
     """what the class is told from: the class token (first), or the mean or maximum of all features"""
     activation: Activation = "gelu"

@@ -56,7 +56,7 @@ def node_settings(files: Sequence[Path], wishes: Wishes, graphs: Sequence[GraphF
     preset = wishes.preset or "gat"
     reason = f"{nodes:,} nodes, {edges:,} edges, {known:,} labels: a graph network ({preset})"
     reasons = [reason]
-    if not wishes.dev and not any(graph.split for graph in graphs):
+    if not wishes.dev and wishes.hold_out != 0 and not any(graph.split for graph in graphs):
         reasons.append("no split: a fifth of the labeled nodes is held out to validate, and evaluate is for these")
     text = _TEMPLATE.format(
         out=wishes.out,

@@ -127,7 +127,7 @@ class Nodes(Task):
             raise UsageError(f"{artifacts[1].name}: an ensemble must know the same classes")
         read = GraphSettings(train=(), directions=first["directions"], scaling=first["scaling"])
         number = partial(cls(data=read)._graph, classes=tuple(first["classes"]))
-        held_out = first.get("held_out") or {}
+        held_out = {str(graph): float(share) for graph, share in (first.get("held_out") or {}).items()}
         return NodeClassifier(models, tuple(first["classes"]), tuple(first["feature_names"]), number, held_out)
 
     @classmethod

@@ -131,6 +131,10 @@ def test_what_is_not_known_is_refused_by_name(tmp_path: Path) -> None:
     (tmp_path / "modules.json").write_text(json.dumps(steps), encoding="utf-8")
     with pytest.raises(RegardError, match="has the steps Transformer, Pooling, Normalize, Dense, but"):
         read_folder(tmp_path)
+    steps = [{"type": "x.Transformer", "path": ""}, {"type": "x.Pooling", "path": "../elsewhere"}]
+    (tmp_path / "modules.json").write_text(json.dumps(steps), encoding="utf-8")
+    with pytest.raises(RegardError, match=r"a step is in '\.\./elsewhere', but must be in a folder beside it"):
+        read_folder(tmp_path)
     (tmp_path / "modules.json").write_text("{}", encoding="utf-8")
     with pytest.raises(RegardError, match="has the steps none"):
         read_folder(tmp_path)

@@ -33,6 +33,9 @@ def test_without_a_split_some_nodes_are_held_out(tmp_path: Path) -> None:
     assert found is not None
     assert run_of(tomllib.loads(found.text), "run").task.data.hold_out == 0.2
     assert "a fifth of the labeled nodes is held out" in found.reasons[1]
+    kept = Nodes.advise([path], Wishes(out=tmp_path / "run.toml", hold_out=0))
+    assert kept is not None
+    assert "hold_out" not in kept.text
     assert run_of(tomllib.loads(advised(tmp_path).text), "run").task.data.hold_out == 0
 
 
