@@ -56,9 +56,9 @@ class GraphFile:
         return hashlib.sha256("\n".join(self.nodes).encode() + self.edges.numpy().tobytes()).hexdigest()
 
     def held_out(self, share: float) -> Bool[Tensor, "nodes"]:
-        """Whether each node is held out: about this share of every class, always the same nodes."""
+        """Whether each node is held out: about this share of every class but not all of it, always the same nodes."""
         order = sorted(range(len(self.nodes)), key=lambda node: hashlib.sha256(self.nodes[node].encode()).digest())
-        left = {name: math.floor(share * count + 0.5) for name, count in Counter(self.labels).items()}
+        left = {name: min(count - 1, math.floor(share * count + 0.5)) for name, count in Counter(self.labels).items()}
         held = torch.zeros(len(self.nodes), dtype=torch.bool)
         for node in order:
             name = self.labels[node]

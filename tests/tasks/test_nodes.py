@@ -68,6 +68,7 @@ def test_without_a_split_some_labels_can_be_held_out(place: Path, capsys: pytest
     assert (train.count, dev.count) == (30, 10)
     assert not (train.chosen & dev.chosen).any()
     assert [int((dev.labels[dev.chosen] == at).sum()) for at in (0, 1)] == [5, 5]  # of each class
+    assert prepared(place, "data.hold_out=0.99").train.epoch() == (1, 2)  # one of each class still trains
     assert main(["train", "run.toml", "--set", "data.hold_out=0.25", "--set", "training.steps=2"]) == 0
     assert main(["evaluate", "runs/groups", "graph.npz"]) == 0
     assert "of 10 nodes" in capsys.readouterr().out
