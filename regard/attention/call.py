@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, replace
-from functools import cached_property, wraps
+from functools import cached_property, reduce, wraps
 from inspect import signature
 from typing import Any, ParamSpec, TypeVar
 
@@ -53,6 +53,8 @@ class Call:
     """whether the attention weights are returned too, whichever backend computes the output"""
 
     def __post_init__(self) -> None:
+        if torch.is_autocast_enabled(self.query.device.type):
+            self._make_alike()
         _check_shapes(self)
         _check_parts(self)
 
@@ -100,6 +102,17 @@ class Call:
             key = spread(self.key, self.groups)
             return self.bias(self.query, key, *self.places)
         return self.bias
+
+    def _make_alike(self) -> None:
+        """In mixed precision some layers give bfloat16 and others float32: all sides get the wider of both."""
+        sides = {"query": self.query, "key": self.key, "value": self.value}
+        widest = reduce(torch.promote_types, (side.dtype for side in sides.values()))
+        for name, side in sides.items():
+            object.__setattr__(self, name, side.to(widest))
+
+    def in_float32(self) -> "Call":
+        """The call with queries, keys and values in float32."""
+        return replace(self, query=self.query.float(), key=self.key.float(), value=self.value.float())
 
     def rows(self, chosen: Tensor | slice) -> "Call":
         """The call restricted to some queries."""

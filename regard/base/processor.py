@@ -148,6 +148,12 @@ def held() -> str | None:
     return f"oneDNN is held to {found.setting}, since otherwise {faults}"
 
 
+def held_below(setting: str) -> bool:
+    """Whether oneDNN is held to less than a setting of the ladder, by the user or for what was found."""
+    own = os.environ.get(VARIABLE) or _DEFAULT
+    return own.upper() not in ("ALL", *LADDER[: LADDER.index(setting) + 1])
+
+
 def report() -> str:
     """A sentence on what the processor supports."""
     found = findings()
@@ -166,7 +172,12 @@ def report() -> str:
 
 def announces_amx() -> bool:
     """Whether the processor announces AMX."""
-    return "amx_tile" in _cpu().get("flags", "").split()
+    return "amx_tile" in _words("flags")
+
+
+def announces_bfloat16() -> bool:
+    """Whether the processor announces products of bfloat16: AVX-512 BF16 or AMX on x86, BF16 on Arm."""
+    return not {"avx512_bf16", "amx_bf16", "bf16"}.isdisjoint(_words("flags") | _words("Features"))
 
 
 def processor_name() -> str:
@@ -210,6 +221,11 @@ def _set(setting: str) -> None:
             os.environ[variable] = setting
 
 
+def _words(line: str) -> set[str]:
+    """The words of a line of /proc/cpuinfo."""
+    return set(_cpu().get(line, "").split())
+
+
 @cache
 def _cpu() -> dict[str, str]:
     """The entries of the first processor in /proc/cpuinfo; empty without that file."""
@@ -234,13 +250,17 @@ def _torch_version() -> str:
     return ""
 
 
-def _memory_file() -> Path:
-    """The cache file for this processor, kernel, torch version and ATEN_CPU_CAPABILITY."""
+def identity() -> str:
+    """A hash of this processor, kernel, torch version and ATEN_CPU_CAPABILITY."""
     told = [f"{name}: {_cpu().get(name, '')}" for name in _TELLING]
     told += [platform.machine(), platform.release(), processor_name(), _torch_version()]
     told += [os.environ.get("ATEN_CPU_CAPABILITY", "")]
-    key = hashlib.sha256("\n".join(told).encode()).hexdigest()[:16]
-    return cache_folder() / f"processor-{key}.json"
+    return hashlib.sha256("\n".join(told).encode()).hexdigest()[:16]
+
+
+def _memory_file() -> Path:
+    """The cache file of the test results."""
+    return cache_folder() / f"processor-{identity()}.json"
 
 
 def _remembered() -> dict[str, dict[str, str]]:

@@ -64,6 +64,13 @@ class Rnn(nn.Module):
 
         With `lengths`, padding beyond the end of a sequence is not read, and its outputs are zeros.
         """
+        if self.states == 2 and x.device.type == "cpu" and torch.is_autocast_enabled("cpu"):
+            with torch.autocast("cpu", enabled=False):  # oneDNN has an LSTM in bfloat16 with AVX-512 alone
+                long = None if states is None else tuple(state.float() for state in states)
+                return self._run(x.float(), long, lengths)
+        return self._run(x, states, lengths)
+
+    def _run(self, x: Tensor, states: States | None, lengths: Tensor | None) -> tuple[Tensor, States]:
         before = None if states is None else states if self.states == 2 else states[0]
         if lengths is None:
             output, after = self.rnn(x, before)

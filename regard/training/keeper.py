@@ -58,6 +58,8 @@ class Keeper:
         """the lanes of the training, which a checkpoint counts"""
         self.lanes_before: int | None = None
         """how many lanes the run had before it was resumed"""
+        self.short = False
+        """whether the run computes matrix products in bfloat16 because that is faster"""
         self._saved: TrainingState | None = None
         self._before: tuple[str, dict[str, Any]] = ("", {})
 
@@ -191,6 +193,7 @@ class Keeper:
         """The state of a checkpoint, without its surroundings, which are kept to compare."""
         table.pop("shards", None)
         self.lanes_before = table.pop("lanes", None)
+        self.short = table.pop("short", False)
         self._before = (name, {what: table.pop(what) for what in ("threads", "torch")})
         self._saved = TrainingState.from_dict(table)
         return self._saved
@@ -210,7 +213,8 @@ class Keeper:
         """The circumstances that bit-for-bit deterministic sums depend on: lanes, and the threads of each."""
         count = self.lanes.count if self.lanes else 1
         threads = self.lanes.threads if self.lanes and count > 1 else torch.get_num_threads()
-        return {"threads": threads, "torch": torch.__version__, "lanes": count}
+        short = {"short": True} if self.short else {}
+        return {"threads": threads, "torch": torch.__version__, "lanes": count, **short}
 
     def _snapshots_are_whole(self, checkpoint: Checkpoint) -> bool:
         for step in sorted(self.needed(History.from_list(checkpoint.state["history"]))):

@@ -54,7 +54,8 @@ class TrainingSettings:
     """what each of several ranks holds. replicas: all weights, and any number of ranks gets the same bits; shards:
     a part of the weights and moments (FSDP2), for models that do not fit one device"""
     precision: Precision = "auto"
-    """mixed precision: the type of matrix products; auto is bfloat16 on a GPU that has it, float32 elsewhere"""
+    """mixed precision: the type of matrix products; auto is bfloat16 on a GPU that has it; on a CPU both are tried on a
+    batch before the first step, and the run keeps the faster one"""
 
     log_every: int = 50
     """write the training loss to the log after so many steps"""

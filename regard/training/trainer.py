@@ -8,7 +8,7 @@ was lost, on the same device with the same number of threads, in one process or 
 import math
 import time
 from collections.abc import Callable, Collection, Generator, Iterator, Mapping
-from contextlib import AbstractContextManager, closing, nullcontext
+from contextlib import closing
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,6 +19,7 @@ from regard.base import processor
 from regard.base.allocator import keep_memory
 from regard.base.errors import ConfigError, RegardError
 from regard.base.ranks import ALONE, LostRankError, Ranks, sharing
+from regard.base.wording import counted
 from regard.data.item import Item, Items
 from regard.data.plan import BatchPosition
 from regard.runs.artifact import Artifact
@@ -28,6 +29,7 @@ from regard.training.interrupt import Interrupted, Signals
 from regard.training.keeper import Final, Keeper
 from regard.training.lanes import TOTAL, Lanes, Sums
 from regard.training.loss import Loss, Objective
+from regard.training.mixed_precision import is_faster_short, mixed
 from regard.training.optimizer import Optimizers, set_rate, take_step
 from regard.training.progress import Pace, Progress, StepReport, StepWork
 from regard.training.settings import TrainingSettings
@@ -92,7 +94,8 @@ class Trainer:
         self.ranks = ranks
         self._check_lanes(settings.lanes)
         shared = settings.distribution == "shards" and ranks.size > 1
-        self._shards = Shards(model, settings.lanes, ranks, self._is_short()) if shared else None
+        self._short = self._is_short()
+        self._shards = Shards(model, settings.lanes, ranks, self._short) if shared else None
         self.optimizers: Optimizers = settings.optimizer.build(model)
         scale_rates(self.optimizers, rates or {})
         rest = (self.optimizers, folder, settings, artifact, self.progress.note, ranks)
@@ -110,6 +113,8 @@ class Trainer:
         self.state = self._keeper.resume()
         self._lanes = self._keeper.lanes = self._make_lanes(self._keeper.lanes_before)
         self._keeper.compare_surroundings()
+        if self.settings.precision == "auto" and self.device.type == "cpu" and isinstance(self._lanes, Lanes):
+            self._short = self._keeper.short = self._choose_precision(self._lanes)
         if self.ranks.first:
             self.folder.log.rewind(self.state.lines)
         self.progress.resumed(self.state.step)
@@ -181,9 +186,9 @@ class Trainer:
         if limits.patience is not None and self.state.history.stale >= limits.patience:
             return f"early stopping: no better validation in {limits.patience}"
         if limits.steps is not None and self.state.step >= limits.steps:
-            return f"{limits.steps} steps done"
+            return f"{counted(limits.steps, 'step')} done"
         if limits.epochs is not None and self.state.position.epoch >= limits.epochs:
-            return f"{limits.epochs} epochs done"
+            return f"{counted(limits.epochs, 'epoch')} done"
         return None
 
     def _step(self, epoch: int, group: list[Item]) -> None:
@@ -196,7 +201,8 @@ class Trainer:
             loss, norm = sums[TOTAL], self._clip()
             if not math.isfinite(loss) or not math.isfinite(norm):
                 raise DivergedError(self._divergence(step, loss, norm, rate))
-            take_step(self.optimizers)
+            with mixed(self.device, self._short and self._shards is None):
+                take_step(self.optimizers)
         before = self.state
         self.state = replace(
             before,
@@ -218,15 +224,29 @@ class Trainer:
         return self._lanes.backward(self._measure, items, count, seeds), count
 
     def _measure(self, model: Any, item: Any) -> Loss:
-        with self._precision():
+        with mixed(self.device, self._short and self._shards is None):  # shards are gathered in that precision
             return self.objective(model, item)
 
-    def _precision(self) -> AbstractContextManager[Any]:
-        short = self._is_short() and self._shards is None  # shards are gathered in that precision
-        return torch.autocast(self.device.type, torch.bfloat16) if short else nullcontext()
+    def _choose_precision(self, lanes: Lanes) -> bool:
+        """Whether products are in bfloat16: as the run began, or, on a CPU, if that is faster (precision = auto)."""
+        if self.state != TrainingState():
+            reasons = self.ranks.gather(processor.refusal("bfloat16") if self._keeper.short else None)
+            reason = next(filter(None, reasons), None)
+            if reason is not None:
+                self.progress.note(f"this run computes in bfloat16, but goes on in float32, to other digits: {reason}")
+            return self._keeper.short and reason is None
+        with closing(_generate(self.batches.walk(self.state.position))) as items:
+            item = next(items)[1]
+
+        def backward(short: bool) -> None:
+            self._short = short
+            torch.manual_seed(self.settings.seed)
+            self._backward([item])
+
+        return is_faster_short(self.model, item, lanes, backward, self.progress.say, self.ranks)
 
     def _is_short(self) -> bool:
-        """Whether matrix products are computed in bfloat16."""
+        """Whether matrix products are computed in bfloat16, as far as that is known without a trial."""
         wanted, gpu = self.settings.precision, self.device.type == "cuda"
         return wanted == "bfloat16" or (wanted == "auto" and gpu and torch.cuda.is_bf16_supported())
 

@@ -5,7 +5,7 @@ The members of `tunings/` are the choices of `training.tuning`: all weights, a h
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from torch import nn
 
@@ -19,6 +19,9 @@ _HEADS = ("head.", "output.")
 
 class Tuning(ABC):
     """How a model that is trained already goes on learning."""
+
+    fixes_features: ClassVar[bool] = False
+    """whether the features of an input are the same at every step"""
 
     @abstractmethod
     def prepare(self, model: nn.Module, new: Collection[str]) -> None:

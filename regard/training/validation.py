@@ -10,7 +10,7 @@ from torch import nn
 from regard.base.errors import RegardError
 from regard.base.ranks import shared
 from regard.data.item import Item
-from regard.training.loss import LIKELIHOOD, Objective
+from regard.training.loss import LIKELIHOOD, Loss, Objective
 
 Validate = Callable[[Any], Mapping[str, float]]
 """A function from a model to its metrics by name, such as the loss or BLEU."""
@@ -21,21 +21,30 @@ def mean_losses(model: nn.Module, items: Iterable[Item], objective: Objective) -
 
     Ranks share the batches; the numbers are those of one process.
     """
+    return losses_and_answers(model, items, lambda model, item: (objective(model, item), None))[0]
+
+
+def losses_and_answers(
+    model: nn.Module, items: Iterable[Item], objective: Callable[[Any, Any], tuple[Loss, Any]]
+) -> tuple[dict[str, float], list[Any]]:
+    """As `mean_losses`, and in the same pass the model's answers to each batch, a JSON value beside its loss."""
     device = next(model.parameters()).device
 
-    def measured(item: Item) -> tuple[int, dict[str, float]]:
-        found = objective(model, item.to(device))
-        return found.count, {name: part.item() for name, part in {"loss": found.total, **found.parts}.items()}
+    def measured(item: Item) -> tuple[int, dict[str, float], Any]:
+        found, answers = objective(model, item.to(device))
+        parts = {"loss": found.total, **found.parts}
+        return found.count, {name: part.item() for name, part in parts.items()}, answers
 
     sums: dict[str, float] = {}
-    count = 0
-    for counted, parts in shared(measured, list(items)):
+    every, count = [], 0
+    for counted, parts, answers in shared(measured, list(items)):
         for name, part in parts.items():
             sums[name] = sums.get(name, 0.0) + part
+        every.append(answers)
         count += counted
     if not count:
         raise RegardError("validation: there is nothing to predict")
-    return means(sums, count)
+    return means(sums, count), every
 
 
 def means(sums: Mapping[str, float], count: int) -> dict[str, float]:

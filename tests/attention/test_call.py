@@ -194,3 +194,14 @@ def test_a_function_of_a_call_takes_its_arguments() -> None:
     assert heads(made.query, made.key, made.value, score=Dot(), normalizer=Softmax()) == 4
     assert list(signature(heads).parameters)[:4] == ["query", "key", "value", "score"]
     assert heads.__doc__ == "How many."
+
+
+def test_in_mixed_precision_all_sides_get_the_wider_type() -> None:
+    query, key, value = torch.randn(1, 2, 3, 4), torch.randn(1, 2, 5, 4).bfloat16(), torch.randn(1, 2, 5, 4).bfloat16()
+    with torch.autocast("cpu", torch.bfloat16):
+        made = Call(query, key, value, score=Dot(), normalizer=Softmax())
+        assert made.key.dtype == made.value.dtype == torch.float32
+        short = Call(key, key, value, score=Dot(), normalizer=Softmax())
+        assert short.query.dtype == torch.bfloat16
+    with pytest.raises(ShapeError, match=r"key is torch\.bfloat16, but query is torch\.float32"):
+        Call(query, key, value, score=Dot(), normalizer=Softmax())

@@ -140,6 +140,11 @@ VARIANTS: dict[str, dict[str, dict[str, Any]]] = {
         "side by side": {"combine": "concatenate", "feeding": "output"},
         "tied": {"tie": "all"},
         "copying": {"copy": Copying(score="additive", coverage=1.0), "feeding": "output"},
+        "copying with its attention": {"copy": Copying(attention="decoder", coverage=1.0), "cell": "lstm"},
+        "copying with its attention, fed": {
+            "copy": Copying(attention="decoder"), "attention": SingleHead(score="additive"), "query": "previous",
+            "context": "both", "feeding": "output", "encoder_width": 10,
+        },
         "copying without attention": {"attention": None, "copy": Copying(), "encoder_width": 10},
     },
     "t5": {

@@ -61,6 +61,20 @@ def each_gradient_is_a_slope(design: Design, model: Any) -> None:
         assert found == pytest.approx(slope(design, model, {weight: move}), rel=1e-5, abs=1e-5), name
 
 
+def mixed_precision_changes_little(design: Design, model: Any) -> None:
+    """The loss and its gradient are about the same where products are computed in bfloat16."""
+    weights = list(model.parameters())
+    found = []
+    for short in (False, True):
+        with torch.autocast("cpu", torch.bfloat16, enabled=short):
+            loss = loss_of(design, model)
+        gradients = torch.autograd.grad(loss, weights, materialize_grads=True)
+        found.append((loss.item(), torch.cat([gradient.flatten() for gradient in gradients])))
+    (exact, gradient), (near, other) = found
+    assert near == pytest.approx(exact, rel=0.05, abs=0.05)
+    assert torch.cosine_similarity(gradient, other, dim=0) > 0.9
+
+
 def saved_and_loaded_it_has_the_same_bytes(design: Design, model: Any, folder: Path) -> None:
     """Written, read and written again; and it computes the same."""
     first, second = folder / "first.safetensors", folder / "second.safetensors"

@@ -90,6 +90,12 @@ def test_gradients_are_slopes(design: Design) -> None:
     learners.gradients_are_slopes(design, writers.stirred(design))
 
 
+@every
+@pytest.mark.usefixtures("bfloat16")
+def test_in_mixed_precision(design: Design) -> None:
+    learners.mixed_precision_changes_little(design, writers.stirred(design, torch.float32))
+
+
 @plain
 def test_the_gradient_of_each_weight_is_its_slope(design: Design) -> None:
     learners.each_gradient_is_a_slope(design, writers.stirred(design))

@@ -7,7 +7,7 @@ import torch
 from regard.base.errors import RegardError
 from regard.data.pairs import Batch
 from regard.training.loss import CrossEntropy, Loss
-from regard.training.validation import mean_losses, perplexity, validate_quietly
+from regard.training.validation import losses_and_answers, mean_losses, perplexity, validate_quietly
 
 from . import examples
 
@@ -56,3 +56,16 @@ def test_it_leaves_the_model_as_it_was() -> None:
 def test_perplexity_knows_no_overflow() -> None:
     assert perplexity(0.0) == 1.0
     assert perplexity(1e6) == math.inf
+
+
+def test_answers_come_from_the_pass_that_measures() -> None:
+    model, batches, passes = examples.tiny().eval(), [examples.batch(1), examples.batch(2)], list[int]()
+
+    def judged(model: examples.Tiny, item: Batch) -> tuple[Loss, list[int]]:
+        passes.append(item.count)
+        return examples.measured()(model, item), [item.count]
+
+    metrics, answers = losses_and_answers(model, batches, judged)
+    assert metrics == mean_losses(model, batches, examples.measured())
+    assert answers == [[one.count] for one in batches]
+    assert len(passes) == len(batches)

@@ -6,11 +6,13 @@ Dao, FlashAttention-2, 2023, https://arxiv.org/abs/2307.08691
 from dataclasses import dataclass
 from typing import ClassVar
 
+import torch
 import torch.nn.functional as F
 from torch import Tensor
 
 from regard.attention.backend import Attended, Backend
 from regard.attention.call import Call
+from regard.attention.learned_bias import read_biased
 from regard.attention.position import Bias
 
 
@@ -42,7 +44,15 @@ class Fused(Backend):
         return None
 
     def __call__(self, call: Call) -> Attended:
+        if call.query.device.type == "cpu" and torch.is_autocast_enabled("cpu"):
+            with torch.autocast("cpu", enabled=False):  # the gradient of the kernel is nine times as slow in bfloat16
+                return self._read(call.in_float32())
+        return self._read(call)
+
+    def _read(self, call: Call) -> Attended:
         query, key, scale = call.score.factors(call.query, call.key)
+        if (learned := _learned_bias(call)) is not None:
+            return Attended(read_biased(query, key, call.value, learned, call.keep_tensor, scale))
         width, value_width = query.shape[-1], call.value.shape[-1]
         value = call.value
         if value_width < width:  # the fast kernels need equal widths; zeros change neither logits nor output
@@ -68,6 +78,16 @@ def _is_causal(call: Call) -> bool:
     alone = call.bias is None and not isinstance(call.keep, Tensor)
     same = call.in_order and call.query.shape[2] == call.key.shape[2]
     return alone and same and bool(call.masks) and all(mask.causal for mask in call.masks)
+
+
+def _learned_bias(call: Call) -> Tensor | None:
+    """The bias, if the kernel has no gradient for it: while it learns on a CPU, in the precision of its weights."""
+    if call.bias is None or call.query.device.type != "cpu" or call.dropout or call.groups > 1:
+        return None
+    if not torch.is_grad_enabled():
+        return None
+    bias = call.bias_tensor()
+    return bias if bias is not None and bias.requires_grad and bias.dtype == call.query.dtype else None
 
 
 def _additive(call: Call) -> Tensor | None:

@@ -6,6 +6,7 @@ Liu et al., Swin Transformer, 2021, https://arxiv.org/abs/2103.14030
 from dataclasses import dataclass
 
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.attention.part import PerHead, Sizes
@@ -63,3 +64,18 @@ class GridTable(PerHead, Bias):
 
     def forward(self, query: Tensor, key: Tensor, query_at: Tensor, key_at: Tensor) -> Tensor:
         return from_table(self.weight, self.layout.step(query_at, key_at))
+
+
+_NEIGHBORS = ((0, 1), (1, 0), (0, -1), (-1, 0), (1, 1), (1, -1), (-1, -1), (-1, 1))
+
+
+def neighbor_bias(heads: int, layout: Grid, first: int = 0) -> Float[Tensor, "heads steps"]:
+    """A bias by which each head attends to another of the eight neighbors, -|step - its neighbor|².
+
+    The first head takes the neighbor number `first`. So attention begins as a convolution, as in d'Ascoli et al.,
+    ConViT, 2021, https://arxiv.org/abs/2103.10697, and has to learn less about where things are.
+    """
+    down, right = torch.arange(1 - layout.rows, layout.rows), torch.arange(1 - layout.columns, layout.columns)
+    chosen = torch.tensor([_NEIGHBORS[(first + head) % len(_NEIGHBORS)] for head in range(heads)])
+    apart = (down[None] + chosen[:, :1]).square()[:, :, None] + (right[None] + chosen[:, 1:]).square()[:, None]
+    return -apart.flatten(1).float()

@@ -21,6 +21,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 
 from regard.attention.projections import Projections
+from regard.attention.score import Score
 from regard.base.errors import ConfigError
 from regard.layers.patching import PatchEmbedding
 from regard.training.optimizer import Optimizer, Optimizers, learned
@@ -35,7 +36,7 @@ SIZE = 0.2
 
 @dataclass(frozen=True, kw_only=True)
 class Muon(Optimizer):
-    """Muon for the linear layers and convolutions inside a model, Adam for embeddings, output, biases and norms."""
+    """Muon for linear layers, convolutions and scores inside a model, Adam for embeddings, output, biases and norms."""
 
     momentum: float = 0.95
     """the share of the last update's direction that is kept"""
@@ -73,6 +74,9 @@ def maps_inside(model: nn.Module) -> Iterator[tuple[Tensor, Sequence[int]]]:
         elif isinstance(part, nn.RNNBase):
             names = (name for name, _ in part.named_parameters() if name.startswith("weight"))
             stacked |= {weight: _gates(weight, part.hidden_size) for weight in map(part.get_parameter, names)}
+        elif isinstance(part, Score):  # a matrix for each head
+            maps = (weight for weight in part.parameters(recurse=False) if weight.ndim == 3)
+            stacked |= {weight: [weight.shape[1]] * len(weight) for weight in maps}
         elif isinstance(part, nn.Linear) or _mixes_channels(part):
             stacked.setdefault(part.weight, [len(part.weight)])
     return ((weight, rows) for weight, rows in stacked.items() if weight not in ends)
@@ -122,7 +126,7 @@ class _Turning(torch.optim.Optimizer):
                 if whole is not weight:
                     gathered.append((weight, whole))
                 ahead = whole_tensor(self._ahead(weight, weight.grad, group["momentum"]))
-                whole, ahead = whole.view(len(whole), -1), ahead.reshape(len(ahead), -1)
+                whole, ahead = whole.view(sum(rows), -1), ahead.reshape(sum(rows), -1)
                 for own, direction in zip(whole.split(rows), ahead.split(rows), strict=True):
                     yield (own, direction) if len(own) <= own.shape[1] else (own.mT, direction.mT)
 

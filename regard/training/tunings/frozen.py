@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from torch import nn
 
@@ -12,6 +12,8 @@ from regard.training.tuning import Tuning, fix_all_but_head
 @dataclass(frozen=True)
 class Frozen(Tuning):
     """Only the head learns."""
+
+    fixes_features: ClassVar[bool] = True
 
     def prepare(self, model: nn.Module, new: Collection[str]) -> None:
         fix_all_but_head(model, new, "frozen")

@@ -83,3 +83,35 @@ def test_hesitates_before_masks_that_would_fill_the_memory() -> None:
     assert small.hesitation(call(bias=Alibi().build(SIZES))) is not None
     assert tight.hesitation(call(keep=Causal())) is None
     assert tight.hesitation(call(keep=torch.ones(5, 5, dtype=torch.bool))) is None
+
+
+def test_a_bias_that_learns_is_not_given_to_a_kernel_without_its_gradient(asked: list[dict[str, Any]]) -> None:
+    bias = torch.randn(2, 5, 5, requires_grad=True)
+    keep = torch.rand(1, 1, 5, 5) > 0.5
+    for parts in ({}, {"keep": keep}, {"mask": Causal()}):
+        given = call(bias=bias, **parts)
+        learning = Fused()(given).output
+        assert not asked
+        torch.testing.assert_close(learning, define(given).output)
+        with torch.no_grad():
+            torch.testing.assert_close(Fused()(given).output, learning)
+        assert len(asked) == 1
+        asked.clear()
+    Fused()(call(bias=bias, dropout=0.5))
+    assert len(asked) == 1
+
+
+@pytest.mark.parametrize("parts", [{}, {"mask": Causal()}, {"bias": torch.randn(2, 5, 5, requires_grad=True)}])
+def test_on_a_cpu_mixed_precision_leaves_it_in_float32(parts: dict[str, Any]) -> None:
+    given = call(**parts)
+    short = Call(
+        *(side.bfloat16() for side in (given.query, given.key, given.value)),
+        score=given.score,
+        normalizer=given.normalizer,
+        mask=given.mask,
+        bias=given.bias,
+    )
+    with torch.autocast("cpu", torch.bfloat16):
+        output = Fused()(short).output
+    assert output.dtype == torch.float32
+    assert torch.equal(output, Fused()(short.in_float32()).output)

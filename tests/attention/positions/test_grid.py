@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from regard.attention.part import Sizes
-from regard.attention.positions.grid import Grid, GridTable
+from regard.attention.positions.grid import Grid, GridTable, neighbor_bias
 from regard.base.errors import ConfigError, ShapeError
 
 
@@ -50,3 +50,15 @@ def test_wrong_settings_are_named() -> None:
         Grid(0, 4)
     with pytest.raises(ConfigError, match="grid: across must be at least 4, but is 3"):
         Grid(2, 4, across=3)
+
+
+def test_each_head_begins_with_a_neighbor_of_its_own() -> None:
+    table, at = built(Grid(3, 4)), torch.arange(12)
+    table.weight.data = neighbor_bias(2, table.layout, first=1)
+    bias = table(*vectors(12), at, at)
+    assert bias[0, 1].argmax() == 5  # head 0 takes neighbor 1: one row below
+    assert bias[1, 5].argmax() == 4  # and head 1 the one on the left
+    assert bias[0, 1, 5] == 0
+    assert bias[0, 1, 4] == -1
+    assert bias[0, 1, 11] == -(1 + 4)
+    assert torch.equal(neighbor_bias(2, table.layout, first=9), table.weight)

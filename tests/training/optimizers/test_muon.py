@@ -2,6 +2,8 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from regard.attention.part import Sizes
+from regard.attention.score import SCORES
 from regard.base.errors import ConfigError
 from regard.layers.patching import PatchEmbedding
 from regard.models.seq2seq import Seq2seq
@@ -131,6 +133,24 @@ def test_the_gates_of_a_recurrent_network_are_turned_one_by_one() -> None:
     assert [list(rows[weight]) for name, weight in lstm.named_parameters() if name.startswith("weight_hh")] == [
         [lstm.hidden_size] * 4
     ] * (lstm.num_layers * (2 if lstm.bidirectional else 1))
+
+
+@pytest.mark.parametrize("score", ["bilinear", "additive"])
+def test_the_matrices_of_a_score_are_turned_head_by_head(score: str) -> None:
+    torch.manual_seed(3)
+    sizes = Sizes(width=8, heads=2, key_heads=2, query_width=4, key_width=3, value_width=3)
+    part = SCORES.make(score, "score").build(sizes)
+    matrices = {name: weight for name, weight in part.named_parameters() if weight.ndim == 3}
+    before = {name: weight.detach().clone() for name, weight in matrices.items()}
+    for weight in part.parameters():
+        weight.grad = torch.randn_like(weight)
+    for optimizer in Muon(learning_rate=0.1).build(part):
+        optimizer.step()
+    assert matrices
+    for name, weight in matrices.items():
+        for own, was, gradient in zip(weight, before[name], weight.grad, strict=True):
+            wanted = was.double() - 0.1 * 0.2 * max(own.shape) ** 0.5 * by_singular_values(gradient)
+            torch.testing.assert_close(own.double(), wanted, rtol=1e-4, atol=1e-5)
 
 
 def test_a_model_without_maps_is_left_to_adam() -> None:
