@@ -9,6 +9,7 @@ from typing import Any
 import torch
 
 from regard.base.errors import ConfigError, UsageError
+from regard.base.wording import counted
 from regard.data.labeled_files import read_labeled
 from regard.data.labels import LabelCount, LabeledExample
 from regard.data.subwords.tokenizer import Subwords
@@ -68,7 +69,7 @@ class Classifier(Predictor):
         for number, example in enumerate(examples, start=1):
             if not self._fits(example):
                 wanted = "one text" if self.texts == 1 else "two texts, split at a tab"
-                raise UsageError(f"predict: line {number} must be {wanted}, but has {len(example)} columns")
+                raise UsageError(f"predict: line {number} must be {wanted}, but has {counted(len(example), 'column')}")
         return [
             Prediction(
                 f"{','.join(one.labels)}\t{max(one.probabilities.values()):.4f}",

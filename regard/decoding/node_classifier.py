@@ -16,6 +16,7 @@ from regard.data.graph import Graph
 from regard.data.graph_files import GraphFile, read_graph
 from regard.data.graph_objects import graph_in
 from regard.data.vector_files import object_in
+from regard.decoding.predictor import Prediction
 from regard.decoding.vectors import EncoderInputs, VectorArray, unit
 from regard.models.graph_network import GraphNetworkModel
 from regard.models.headed import Pooling
@@ -61,6 +62,10 @@ class NodeClassifier:
     def predict(self, path: str | Path) -> list[Labeled]:
         """The class of every node of a graph."""
         return self.labels(self.read(path), path)
+
+    def answers(self, paths: Sequence[str]) -> list[Prediction]:
+        """The class of every node of some graphs, as `regard predict` prints it."""
+        return [_prediction(one) for path in paths for one in self.predict(path.strip())]
 
     def parse(self, text: str, where: str = "graph") -> GraphFile:
         """A graph that is written as a JSON object, with `features` and `edges`."""
@@ -118,3 +123,8 @@ class NodeClassifier:
 
 def _device(model: GraphNetworkModel) -> torch.device:
     return next(model.parameters()).device
+
+
+def _prediction(one: Labeled) -> Prediction:
+    details = {"node": one.node, "label": one.label, "probabilities": one.probabilities}
+    return Prediction(f"{one.label}\t{one.probabilities[one.label]:.4f}\t{one.node}", details)

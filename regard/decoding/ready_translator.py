@@ -65,7 +65,6 @@ class ReadyTranslator:
             native=native,
             decoder=decoder,
             output=restored(LinearWeights, about["output"], arrays),
-            wide=2 * native.lanes,
             first=about["first"],
             places=lambda count: None if self._written_at is None else self._written_at[:count],
         )

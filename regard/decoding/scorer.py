@@ -58,14 +58,16 @@ class Scorer:
             raise CombinationError("search: an ensemble cannot mix language models with models that read a source")
         if len(set(map(copies, self.models))) > 1:
             raise CombinationError("search: an ensemble cannot mix models that copy words of the source with others")
+        if words is not None:
+            _check_words(words, min(model.output.out_features for model in self.models))
         self._steppers = [packed(model, words) for model in self.models]
         self._words = words
         self._log_sum_exp = LogSumExp()
 
     @property
     def alone(self) -> "Writer | Packed | None":
-        """What steps the one model; None for an ensemble, or with shortlisted words."""
-        return self._steppers[0] if len(self._steppers) == 1 and self._words is None else None
+        """What steps the one model; None for an ensemble."""
+        return self._steppers[0] if len(self._steppers) == 1 else None
 
     @property
     def limit(self) -> int | None:
@@ -137,6 +139,13 @@ class Scorer:
     def reads_at_once(self) -> bool:
         """Whether `read` can be used: a packed decoder over the whole vocabulary."""
         return self._words is None and len(self._steppers) == 1 and isinstance(self._steppers[0], Packed)
+
+
+def _check_words(words: Words, vocabulary: int) -> None:
+    """Raise an error for a word that is not in the vocabulary."""
+    highest = int(words.tokens.max())
+    if highest >= vocabulary:
+        raise UsageError(f"search: the shortlist has token {highest}, but the vocabulary has {vocabulary} tokens")
 
 
 def copies(model: nn.Module) -> bool:

@@ -52,13 +52,19 @@ class Shortlist:
         self, source: Tensor, lengths: Tensor, starts: Sequence[Sequence[int]], suppress: Sequence[int] = ()
     ) -> Words:
         """The words for a batch, whose outputs start with the given tokens; what is suppressed is on every list."""
-        common = list(dict.fromkeys([*range(SPECIAL), *self.frequent.tolist(), *suppress]))
+        common, known = self._common
+        more = [token for token in dict.fromkeys(suppress) if token not in known]
+        if more:
+            common, known = np.append(common, more), known | {*more}
         rows = zip(source.tolist(), lengths.tolist(), starts, strict=True)
-        own = [
-            sorted({*start}.union(*(self._sets[x] for x in row[:length])).difference(common))
-            for row, length, start in rows
-        ]
+        own = [sorted({*start}.union(*(self._sets[x] for x in row[:length])) - known) for row, length, start in rows]
         return Words.of(common, own, source.device)
+
+    @cached_property
+    def _common(self) -> tuple[NDArray[np.int64], frozenset[int]]:
+        """The words that are on every list, in order, and as a set."""
+        words = list(dict.fromkeys([*range(SPECIAL), *self.frequent.tolist()]))
+        return np.array(words, np.int64), frozenset(words)
 
     @cached_property
     def _sets(self) -> list[frozenset[int]]:

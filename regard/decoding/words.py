@@ -7,8 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Self
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
+from numpy.typing import NDArray
 from torch import Tensor, nn
 from torch.nn.functional import linear
 
@@ -30,32 +32,40 @@ class Words:
     """how many of them are common to all sentences"""
     bias: Float[Tensor, "sentences words"]
     """-∞ at padding, else 0"""
+    own: Int[Tensor, "sentences"]
+    """how many are the sentence's own"""
 
     @classmethod
-    def of(cls, common: Sequence[int], own: Sequence[Sequence[int]], device: torch.device) -> Self:
+    def of(cls, common: Sequence[int] | NDArray[np.int64], own: Sequence[Sequence[int]], device: torch.device) -> Self:
         """From the common words and those of each sentence; no word occurs twice in a sentence."""
         most = max(map(len, own))
         most += missing(len(common) + most)
-        rows = [[*common, *words, *[0] * (most - len(words))] for words in own]
-        tokens = torch.tensor(rows, dtype=torch.long, device=device)
-        lengths = torch.tensor([len(common) + len(words) for words in own], device=device)
-        beyond = torch.arange(tokens.shape[1], device=device) >= lengths[:, None]
-        return cls(tokens, len(common), torch.zeros(tokens.shape, device=device).masked_fill_(beyond, -torch.inf))
+        table = np.zeros((len(own), len(common) + most), np.int64)
+        table[:, : len(common)] = common
+        for row, words in zip(table, own, strict=True):
+            row[len(common) : len(common) + len(words)] = words
+        tokens = torch.from_numpy(table).to(device)
+        lengths = torch.tensor([len(words) for words in own], device=device)
+        beyond = torch.arange(-len(common), most, device=device) >= lengths[:, None]
+        bias = torch.zeros(tokens.shape, device=device).masked_fill_(beyond, -torch.inf)
+        return cls(tokens, len(common), bias, lengths)
 
     def pick(self, sentences: Int[Tensor, "kept"]) -> Self:
         """The words of some of the sentences."""
-        return replace(self, tokens=self.tokens[sentences], bias=self.bias[sentences])
+        return replace(self, tokens=self.tokens[sentences], bias=self.bias[sentences], own=self.own[sentences])
 
     def inside(self, sentence: int, tokens: Sequence[int]) -> tuple[int, ...]:
         """The small ids of these tokens in a sentence; those that are not listed are dropped."""
+        if not tokens:
+            return ()
         own = self.tokens[sentence].tolist()
         return tuple(own.index(token) for token in tokens if token in own)
 
     def outside(self, found: list[list[Hypothesis]]) -> list[list[Hypothesis]]:
         """Convert the tokens of hypotheses back to ids of the vocabulary."""
         return [
-            [replace(one, tokens=tuple(row[at] for at in one.tokens)) for one in own]
-            for row, own in zip(self.tokens.tolist(), found, strict=True)
+            [replace(one, tokens=tuple(row[list(one.tokens)].tolist())) for one in own]
+            for row, own in zip(self.tokens.cpu().numpy(), found, strict=True)
         ]
 
     def vocabulary(self, numbers: Int[Tensor, "rows"]) -> Int[Tensor, "rows"]:

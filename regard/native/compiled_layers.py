@@ -5,8 +5,9 @@ they hand over, and that each has its numbers in a row.
 """
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -16,8 +17,7 @@ from regard.base.errors import UsageError
 from regard.native.library import Library, address
 from regard.native.structures import LinearWeights, Packer, StackWeights
 
-_BLOCK = 6 * 32
-"""panels of logits that `best_words` makes at a time: 32 for each of 6 rows"""
+_ALIGNED = 64
 
 
 class CompiledStack:
@@ -129,8 +129,8 @@ class Steps:
         self._pairs = list(pairs)
         self._make()
 
-    def _make(self) -> None:
-        room = 2 * len(self._pairs) + 16
+    def _make(self, more: int = 16) -> None:
+        room = 2 * len(self._pairs) + more
         held = [(address(one), one.shape[1]) for one in self._pairs]
         self.pointers: Any = (ctypes.c_void_p * room)(*(address for address, _ in held))
         self.counts: Any = (ctypes.c_int64 * room)(*(count for _, count in held))
@@ -161,12 +161,70 @@ class Steps:
             whole.add(one)
         return whole
 
+    def reserve(self, steps: int, shape: tuple[int, ...]) -> None:
+        """Room for further steps of at most this shape each; `settle` keeps those that are used."""
+        room = numbers(steps, *shape)
+        if len(self._pairs) + steps > len(self.counts):
+            self._make(steps)
+        start, apart, first = address(room), room.strides[0], len(self._pairs)
+        self.pointers[first : first + steps] = range(start, start + steps * apart, apart)
+        self._pairs.extend(room)
+
+    def settle(self, first: int, count: int) -> None:
+        """Keep `count` steps; from `first` on, they have as many rows as `counts` says."""
+        del self._pairs[count:]
+        for at in range(first, count):
+            layers, _, width = self._pairs[at].shape
+            rows = self.counts[at]
+            self._pairs[at] = self._pairs[at].reshape(-1)[: layers * rows * width].reshape(layers, rows, width)
+
     def add(self, pairs: Float[np.ndarray, "layers rows pair"]) -> None:
         """Another step."""
         if len(self._pairs) == len(self.counts):
             self._make()
         self.pointers[len(self._pairs)], self.counts[len(self._pairs)] = address(pairs), pairs.shape[1]
         self._pairs.append(pairs)
+
+
+class OutputWeights:
+    """An output layer, W and b of float32, whose rows can be packed: all of them, or those of some words."""
+
+    def __init__(
+        self, native: Library, weight: Float[np.ndarray, "vocabulary width"], bias: np.ndarray | None, scale: float
+    ) -> None:
+        self.native, self.weight, self.bias, self.scale = native, weight, bias, scale
+
+    def packed(self, words: Int[np.ndarray, "words"]) -> tuple[LinearWeights, Packer]:
+        """The layer of these words, and who holds its weights."""
+        packer = Packer(self.native.lanes)
+        bias = None if self.bias is None else self.bias[words]
+        return packer.linear(self.weight[words] * np.float32(self.scale), bias), packer
+
+
+class ListedWords:
+    """The output layer of a shortlist: of the words that are listed for all sentences, and of each sentence's own.
+
+    `ids` are the words' ids in the vocabulary, first the common ones, and own[s] is how many are listed for sentence s
+    alone.
+    """
+
+    def __init__(
+        self,
+        output: OutputWeights,
+        common: tuple[LinearWeights, Packer],
+        ids: Int[np.ndarray, "sentences words"],
+        own: Int[np.ndarray, "sentences"],
+    ) -> None:
+        self.common, self.ids, (sentences, words) = common[0], ids, ids.shape
+        width, most, bias = output.weight.shape[1], int(own.max()), output.bias
+        room = most + -most % (2 * output.native.lanes)
+        self._kept = (common, numbers(sentences, room, width), numbers(sentences, room))
+        self.own: Any = (LinearWeights * sentences)()
+        output.native.library.pack_words(
+            *(address(output.weight), None if bias is None else address(bias), output.scale, width, sentences),
+            *(address(ids), words, int(self.common.outputs), address(own), room),
+            *(*map(address, self._kept[1:]), ctypes.addressof(self.own)),
+        )
 
 
 class BestWords:
@@ -176,7 +234,6 @@ class BestWords:
         self,
         native: Library,
         output: LinearWeights,
-        wide: int,
         *,
         rows: int,
         count: int,
@@ -184,7 +241,8 @@ class BestWords:
         banned: Int[np.ndarray, "banned"],
     ) -> None:
         self._call, self._output = native.library.best_words, ctypes.byref(output)
-        self._banned, self._block = np.ascontiguousarray(banned, np.int64), numbers(_BLOCK * wide)
+        self._banned = np.ascontiguousarray(banned, np.int64)
+        self._block = numbers(native.library.block_for(self._output, rows))
         self.norm, self.ending = numbers(rows), numbers(2 * rows)
         self.logits, self.tokens = numbers(rows, count), np.empty((rows, count), np.int32)
         self.given = tuple(address(one) for one in (self.norm, self.ending, self.logits, self.tokens))
@@ -192,7 +250,19 @@ class BestWords:
 
     def __call__(self, x: Float[np.ndarray, "most_rows width"], rows: int) -> None:
         """Fill `norm`, `ending` (the logit of the token `end`), `logits` and `tokens` for the first rows of x."""
-        self._call(self._output, rows, address(x), *self._fixed)
+        self._call(self._output, None, None, 1, rows, address(x), *self._fixed)
+
+
+class Arena:
+    """Room for many small arrays at once: one allocation, and one address to ask for."""
+
+    def __init__(self, sizes: Mapping[str, int]) -> None:
+        """`sizes` are bytes by name."""
+        ends = list(accumulate(size + -size % _ALIGNED for size in sizes.values()))
+        self.room = np.empty(ends[-1], np.uint8)
+        start = address(self.room)
+        self.places = dict(zip(sizes, (start + end for end in [0, *ends]), strict=False))
+        """the address of each"""
 
 
 def numbers(*shape: int) -> np.ndarray:
@@ -205,12 +275,29 @@ def products_work(native: Library) -> bool:
     """Whether the compiled products compute what numpy computes, for tiles of every height: a compiler may be wrong."""
     x = np.sin(0.37 * np.arange(13 * 24)).reshape(13, 24).astype(np.float32)
     weight = np.sin(0.71 * np.arange(150 * 24)).reshape(150, 24).astype(np.float32)
-    packer, nothing = Packer(native.lanes), np.empty(0, np.int64)
-    output, logits = packer.linear(weight, weight[:, 0]), x @ weight.T + weight[:, 0]
+    packer = Packer(native.lanes)
+    output = packer.linear(weight, weight[:, 0])
+    return _agree(native, output, x, x @ weight.T + weight[:, 0])
+
+
+@cache
+def bytes_work(native: Library) -> bool:
+    """Whether products of bytes give what whole numbers give; all numbers here are whole already."""
+    x = np.round(127 * np.sin(0.37 * np.arange(13 * 26))).reshape(13, 26).astype(np.float32)
+    x[:, 3] = -127
+    weight = np.round(63 * np.sin(0.71 * np.arange(150 * 26))).reshape(150, 26).astype(np.float32)
+    scale, bias = np.full(150, 1e-4, np.float32), weight[:, 0]
+    packer = Packer(native.lanes)
+    output = packer.quantized(weight.astype(np.int8), scale, bias)
+    return _agree(native, output, x, (x @ weight.T) * scale + bias)
+
+
+def _agree(native: Library, output: LinearWeights, x: np.ndarray, logits: np.ndarray) -> bool:
     for rows in range(1, len(x) + 1):
-        words = BestWords(native, output, packer.wide, rows=rows, count=4, end=3, banned=nothing)
+        words = BestWords(native, output, rows=rows, count=4, end=3, banned=np.empty(0, np.int64))
         words(x[:rows], rows)
-        norm, best = np.log(np.exp(logits[:rows]).sum(1)), -np.sort(-logits[:rows], 1)[:, :4]
+        most, best = logits[:rows].max(1), -np.sort(-logits[:rows], 1)[:, :4]
+        norm = most + np.log(np.exp(logits[:rows] - most[:, None]).sum(1))
         if not (np.allclose(words.norm, norm, atol=1e-4) and np.allclose(words.logits, best, atol=1e-4)):
             return False
     return True

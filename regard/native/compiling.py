@@ -17,9 +17,11 @@ from regard.base.files import cache_folder, temporary_beside
 
 SOURCES = tuple(sorted(Path(__file__).parent.glob("*.[ch]")))
 _FLAGS = ("-O3", "-std=gnu11", "-fno-math-errno", "-fPIC", "-shared")
-_SECONDS = 60
+_SECONDS = 180
+_AVX512 = ("-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mfma")
 INSTRUCTION_SETS: dict[str, tuple[int, tuple[str, ...]]] = {
-    "avx512": (16, ("-mavx512f", "-mavx512bw", "-mavx512dq", "-mavx512vl", "-mfma")),
+    "avx512vnni": (16, (*_AVX512, "-mavx512vnni")),
+    "avx512": (16, _AVX512),
     "avx2": (8, ("-mavx2", "-mfma")),
     "plain": (4, ()),
 }

@@ -13,6 +13,7 @@
    a feed whose first half gates the second. Models of T5's kind add to each logit a bias that depends on the head and on
    the distance between query and key. */
 
+#include "decoder.h"
 #include "products.h"
 
 enum { RELU, GELU, GELU_TANH, SILU };
@@ -34,7 +35,7 @@ typedef struct {
     Norm norm;
 } Layer;
 
-typedef struct {
+struct Stack {
     const Layer *layers;
     const float *table; /* embeddings, [vocabulary, width] */
     int64_t count, width, heads, hidden, reads, before, activation;
@@ -42,7 +43,7 @@ typedef struct {
     int64_t biased; /* whether positions are biases of logits */
     float scale; /* of the embeddings */
     Norm last;   /* used where norms stand before */
-} Stack;
+};
 
 typedef struct {
     float *normed, *query, *read, *inner, *weights;

@@ -17,7 +17,7 @@ void log_sum_exp(const float *x, int64_t rows, int64_t size, float *out) {
             first = larger(load(x + at), first);
             second = larger(load(x + at + LANES), second);
         }
-        float most = largest(larger(first, second));
+        float most = largest_of(larger(first, second));
         for (int64_t at = even; at < size; at++) most = x[at] > most ? x[at] : most;
         vector sum = all(0.0f), more = sum;
         for (int64_t at = 0; at < even; at += 2 * LANES) {

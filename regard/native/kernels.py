@@ -13,10 +13,12 @@ from jaxtyping import Float, Int
 from torch import Tensor
 
 from regard.base.errors import RegardError
-from regard.native.library import Library
+from regard.base.processor import held_below
+from regard.native.library import Library, announced
 
 NATIVE_SWITCH = "REGARD_NATIVE"
 _CAPABILITIES = {"AVX512": "avx512", "AVX2": "avx2"}
+_VNNI = "AVX512_CORE_VNNI"
 _COUNT = ctypes.c_int64
 _FEW = 16
 """queries of a sentence; for more of them, torch's product of matrices is faster"""
@@ -94,10 +96,16 @@ def kernels() -> Kernels | None:
     if os.environ.get(NATIVE_SWITCH) == "0" or os.name != "posix":
         return None
     try:
-        made = Kernels(_CAPABILITIES.get(torch.backends.cpu.get_cpu_capability(), "plain"))
+        made = Kernels(best_kind())
     except RegardError:
         return None
     return made if works(made) else None
+
+
+def best_kind() -> str:
+    """The best instruction set that torch finds here; bytes are multiplied by VNNI unless oneDNN is held to less."""
+    kind = _CAPABILITIES.get(torch.backends.cpu.get_cpu_capability(), "plain")
+    return "avx512vnni" if kind == "avx512" and announced("avx512vnni") and not held_below(_VNNI) else kind
 
 
 def works(made: Kernels) -> bool:

@@ -39,7 +39,7 @@ def announced(kind: str) -> bool:
     except OSError:
         return False
     wanted = {flag.removeprefix("-m") for flag in INSTRUCTION_SETS[kind][1]}
-    return flags is not None and wanted <= set(flags[1].split())
+    return flags is not None and wanted <= set(flags[1].replace("_", "").split())  # avx512_vnni
 
 
 def _declare(library: ctypes.CDLL) -> None:
@@ -68,11 +68,18 @@ def _declare(library: ctypes.CDLL) -> None:
             + [_POINTER] * 3,
             None,
         ),
-        "best_words": ([_POINTER, _COUNT, _POINTER, _COUNT, _POINTER, _COUNT, _COUNT, *[_POINTER] * 5], None),
-        "advance": (
-            [_POINTER, *[_COUNT] * 3, ctypes.c_float, *[_POINTER] * 6, _COUNT, *[_POINTER] * 7],
-            _COUNT,
+        "block_for": ([_POINTER, _COUNT], _COUNT),
+        "best_words": (
+            [*[_POINTER] * 3, _COUNT, _COUNT, _POINTER, _COUNT, _POINTER, _COUNT, _COUNT, *[_POINTER] * 5],
+            None,
         ),
+        "pack_words": (
+            [_POINTER, _POINTER, ctypes.c_float, _COUNT, _COUNT, _POINTER, _COUNT, _COUNT, _POINTER, _COUNT]
+            + [_POINTER] * 3,
+            None,
+        ),
+        "begin": ([_POINTER, _COUNT], None),
+        "walk": ([_POINTER, _COUNT], None),
     }
     for name, (given, made) in types.items():
         function = getattr(library, name)

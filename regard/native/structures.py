@@ -3,7 +3,7 @@
 import ctypes
 
 import numpy as np
-from jaxtyping import Float
+from jaxtyping import Float, Int8
 
 from regard.native.library import address
 
@@ -13,7 +13,10 @@ _POINTER, _COUNT, _FLOAT = ctypes.c_void_p, ctypes.c_int64, ctypes.c_float
 class LinearWeights(ctypes.Structure):
     """`Linear`."""
 
-    _fields_ = (("weight", _POINTER), ("bias", _POINTER), ("inputs", _COUNT), ("outputs", _COUNT))
+    _fields_ = (
+        *(("weight", _POINTER), ("bias", _POINTER), ("inputs", _COUNT), ("outputs", _COUNT)),
+        *((name, _POINTER) for name in ("bytes", "scale", "start")),
+    )
 
 
 class NormWeights(ctypes.Structure):
@@ -57,19 +60,29 @@ class StackWeights(ctypes.Structure):
     )
 
 
-class BeamState(ctypes.Structure):
-    """`Beam`."""
+class SearchState(ctypes.Structure):
+    """`Search`."""
 
     _fields_ = (
-        *((name, _COUNT) for name in ("size", "count", "best", "enough", "end")),
-        *((name, _POINTER) for name in ("most", "ceiling", "bar", "ranks", "ended", "sentences", "score")),
+        *((name, _POINTER) for name in ("stack", "output", "own", "ids", "banned", "places", "steps", "counts")),
+        *((name, _POINTER) for name in ("ancestry", "after", "source", "all_first", "all_length", "first", "length")),
+        *((name, _POINTER) for name in ("space", "x", "block", "norm", "ending", "logits", "found", "made", "next")),
+        *((name, _POINTER) for name in ("newest", "tokens", "parents", "values", "finished", "most", "ceiling")),
+        *((name, _POINTER) for name in ("bar", "ranks", "ended", "going", "score")),
+        *((name, _COUNT) for name in ("words", "banned_count", "place_step", "room", "source_rows", "keys", "rows")),
+        *((name, _COUNT) for name in ("size", "count", "best", "enough", "end", "sentences", "beams", "step", "ends")),
+        ("penalty", ctypes.c_double),
     )
 
 
 ACTIVATION_CODES = {"relu": 0, "gelu": 1, "gelu_tanh": 2, "silu": 3}
 """as `decoder.c` numbers them"""
-FINISHED = np.dtype([("sentence", "i4"), ("row", "i4"), ("value", "f4"), ("score", "f4"), ("rank", "f4")])
+FINISHED = np.dtype(
+    [*((name, "i4") for name in ("sentence", "step", "row")), *((name, "f4") for name in ("value", "score", "rank"))]
+)
 """`Finished`"""
+LARGEST_BYTE, MIDDLE_BYTE = 127, 128
+"""inputs that meet quantized weights are whole numbers up to the first, shifted by the second"""
 CANDIDATE_BYTES = 16
 """of a `Candidate`"""
 
@@ -89,12 +102,30 @@ class Packer:
     def linear(self, weight: Float[np.ndarray, "outputs inputs"], bias: np.ndarray | None) -> LinearWeights:
         """W and b, as `products.h` describes; zeros fill up the last panel, and stand for a bias that is not there."""
         outputs, inputs = weight.shape
-        more = -outputs % self.wide
-        shift = np.zeros(outputs + more, np.float32)
-        if bias is not None:
-            shift[:outputs] = bias
-        panels = np.pad(weight, ((0, more), (0, 0))).reshape(-1, self.wide, inputs).transpose(0, 2, 1)
-        return LinearWeights(self.pointer(panels.copy()), self.pointer(shift), inputs, outputs)
+        panels = self._filled(weight).reshape(-1, self.wide, inputs).transpose(0, 2, 1)
+        return LinearWeights(self.pointer(panels.copy()), self._bias(outputs, bias), inputs, outputs)
+
+    def quantized(
+        self, weight: Int8[np.ndarray, "outputs inputs"], scale: Float[np.ndarray, "outputs"], bias: np.ndarray | None
+    ) -> LinearWeights:
+        """W8, at most 63, its scale for each output, and b."""
+        outputs, inputs = weight.shape
+        fours = np.pad(self._filled(weight), ((0, 0), (0, -inputs % 4))).reshape(-1, self.wide, -(-inputs // 4), 4)
+        return LinearWeights(
+            bias=self._bias(outputs, bias),
+            inputs=inputs,
+            outputs=outputs,
+            bytes=self.pointer(fours.transpose(0, 2, 1, 3).copy()),
+            scale=self.pointer(self._filled(scale / np.float32(LARGEST_BYTE)).astype(np.float32)),
+            start=self.pointer(self._filled(weight.sum(1, dtype=np.int32) * np.int32(-MIDDLE_BYTE))),
+        )
+
+    def _filled(self, array: np.ndarray) -> np.ndarray:
+        """With zeros for the missing outputs of the last panel."""
+        return np.pad(array, ((0, -len(array) % self.wide), *[(0, 0)] * (array.ndim - 1)))
+
+    def _bias(self, outputs: int, bias: np.ndarray | None) -> int:
+        return self.pointer(self._filled(np.zeros(outputs, np.float32) if bias is None else bias.astype(np.float32)))
 
     def norm(self, width: int, gain: np.ndarray | None, shift: np.ndarray | None, epsilon: float) -> NormWeights:
         """The weights of a LayerNorm or, without a shift, of an RMSNorm."""

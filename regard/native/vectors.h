@@ -7,6 +7,9 @@
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
+#ifdef __AVX2__
+#include <immintrin.h>
+#endif
 
 #ifndef LANES
 #define LANES 4
@@ -23,6 +26,12 @@ static inline vector load(const float *from) {
 
 static inline void store(float *to, vector value) { memcpy(to, &value, sizeof value); }
 
+static inline whole load_whole(const void *from) {
+    whole made;
+    memcpy(&made, from, sizeof made);
+    return made;
+}
+
 static inline vector all(float value) {
     vector made = {0};
     return made + value;
@@ -34,7 +43,7 @@ static inline vector pick(whole mask, vector yes, vector no) {
 
 static inline vector larger(vector one, vector other) { return pick(one > other, one, other); }
 
-static inline float largest(vector given) {
+static inline float largest_of(vector given) {
     float most = given[0];
     for (int at = 1; at < LANES; at++) most = given[at] > most ? given[at] : most;
     return most;
@@ -74,6 +83,22 @@ static inline vector exponential(vector x) {
     p = p * r * r + r + 1.0f;
     whole scale = ((whole)near - 0x4B400000 + 127) << 23;
     return p * (vector)scale;
+}
+
+/* sum + the products of each four neighboring bytes, those of x without a sign; two products must fit into 16 bits. */
+static inline whole add_products(whole sum, whole x, whole bytes) {
+#if defined(__AVX512VNNI__)
+    return (whole)_mm512_dpbusd_epi32((__m512i)sum, (__m512i)x, (__m512i)bytes);
+#elif defined(__AVX512BW__)
+    const __m512i pairs = _mm512_maddubs_epi16((__m512i)x, (__m512i)bytes);
+    return sum + (whole)_mm512_madd_epi16(pairs, _mm512_set1_epi16(1));
+#elif defined(__AVX2__)
+    const __m256i pairs = _mm256_maddubs_epi16((__m256i)x, (__m256i)bytes);
+    return sum + (whole)_mm256_madd_epi16(pairs, _mm256_set1_epi16(1));
+#else
+    for (int shift = 0; shift < 32; shift += 8) sum += (x >> shift & 255) * (bytes << (24 - shift) >> 24);
+    return sum;
+#endif
 }
 
 /* The sum of one * other; the width is a multiple of LANES. */

@@ -31,7 +31,7 @@ def test_two_texts_are_split_at_a_tab() -> None:
     (other,) = made.classify([("the cat", "the dog")])
     assert one.details["probabilities"] == other.probabilities
     assert one.text == f"{other.labels[0]}\t{max(other.probabilities.values()):.4f}"
-    with pytest.raises(UsageError, match="line 2 must be two texts, split at a tab, but has 1 columns"):
+    with pytest.raises(UsageError, match="line 2 must be two texts, split at a tab, but has 1 column"):
         made.predict(["a\tb", "c"])
     with pytest.raises(UsageError, match="a list of two texts"):
         made.classify(["the cat"])

@@ -21,10 +21,9 @@ from regard.models.seq2seq import Seq2seq
 from regard.models.transformer import Transformer
 from regard.native import kernels as native
 from regard.native.compiling import INSTRUCTION_SETS
-from regard.native.kernels import Kernels, is_plain_float, kernels, works
+from regard.native.kernels import Kernels, best_kind, is_plain_float, kernels, works
+from tests.native.here import HERE
 
-RUNS = {"AVX512": ("avx512", "avx2", "plain"), "AVX2": ("avx2", "plain")}
-HERE = RUNS.get(torch.backends.cpu.get_cpu_capability(), ("plain",))
 VOCABULARY = 150
 LENGTHS = torch.tensor([6, 3, 7, 1])
 SIZES = {"width": 32, "heads": 2, "feedforward": 24}
@@ -201,3 +200,14 @@ def test_a_user_may_do_without(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ask() is None
     monkeypatch.setenv("XDG_CACHE_HOME", "/dev/null")
     assert ask() is None
+
+
+def test_bytes_are_multiplied_by_vnni_unless_onednn_is_held_to_less(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.backends.cpu, "get_cpu_capability", lambda: "AVX512")
+    monkeypatch.setattr(native, "announced", lambda kind: True)
+    for setting, kind in (("", "avx512vnni"), ("AVX512_CORE_BF16", "avx512vnni"), ("avx512_core", "avx512")):
+        monkeypatch.setenv("ONEDNN_MAX_CPU_ISA", setting)
+        assert best_kind() == kind
+    monkeypatch.setattr(native, "announced", lambda kind: False)
+    monkeypatch.delenv("ONEDNN_MAX_CPU_ISA")
+    assert best_kind() == "avx512"

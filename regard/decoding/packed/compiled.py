@@ -40,7 +40,10 @@ class CompiledState(State):
     ancestry: Int32[Tensor, "rows steps"]
     """the row of each earlier step that a hypothesis continues"""
     source: SourcePairs | None = None
+    words: Words | None = None
+    """the shortlisted words, if not the whole vocabulary"""
     listed: ListedOutput | None = None
+    """their output layer by torch, made at the first step that needs it"""
 
     def pick_rows(self, rows: Int[Tensor, "rows"]) -> Self:
         return replace(self, ancestry=self.ancestry[rows])
@@ -49,6 +52,7 @@ class CompiledState(State):
         return replace(
             self,
             source=None if self.source is None else self.source.pick(sentences.numpy()),
+            words=None if self.words is None else self.words.pick(sentences),
             listed=None if self.listed is None else self.listed.pick(sentences),
         )
 
@@ -71,8 +75,7 @@ class Compiled(Packed):
             rows = len(source)
             read = self._read(self.stacks.encoder, source, source_lengths)
         ancestry = torch.empty(rows, 0, dtype=torch.int32)
-        listed = None if self._words is None else ListedOutput.of(self.model.output, self._words)
-        return CompiledState(sentences=rows, ancestry=ancestry, source=read, listed=listed)
+        return CompiledState(sentences=rows, ancestry=ancestry, source=read, words=self._words)
 
     def _read(self, encoder: CompiledStack, source: Tensor, lengths: Tensor) -> SourcePairs:
         """Encode the source, without its padding, and project its keys and values."""
@@ -116,11 +119,12 @@ class Compiled(Packed):
 
     def writer(self) -> CompiledWriter:
         """The model, for a compiled search."""
+        listed = None if self._words is None else self.stacks.listed(self._words)
         return CompiledWriter(
             native=self.stacks.native,
             decoder=self.stacks.decoder,
-            output=self.stacks.output(),
-            wide=self.stacks.wide,
+            output=self.stacks.output() if listed is None else listed.common,
+            listed=listed,
             first=self.model.first,
             places=self.places,
         )
@@ -159,15 +163,18 @@ class Compiled(Packed):
     def step(self, token: Int[Tensor, "rows"], state: State) -> tuple[Float[Tensor, "rows vocabulary"], Any]:
         if not isinstance(state, CompiledState):
             return super().step(token, state)
+        if state.words is not None and state.listed is None:
+            state = replace(state, listed=ListedOutput.of(self.model.output, state.words))
         x, after = self.advance(token, fitting(state, CompiledState, token))
         return self._output(x) if after.listed is None else after.listed(x * self._output_scale), after
 
 
 def compiled_search(stepper: Any, state: Any, rules: Rules, size: int, **how: Any) -> list[list[Hypothesis]] | None:
     """What a `CompiledSearch` finds; None where it does not do what is asked for."""
-    if not isinstance(stepper, Compiled) or type(state) is not CompiledState or state.listed is not None:
+    if not isinstance(stepper, Compiled) or type(state) is not CompiledState or not rules.are_plain:
         return None
-    if 2 * size > min(MOST_CANDIDATES, stepper.model.output.out_features) or not rules.are_plain:
+    words = stepper.model.output.out_features if state.words is None else state.words.common
+    if 2 * size > min(MOST_CANDIDATES, words):
         return None
     limits = rules.most.long().numpy(), rules.suppress.numpy()
     return CompiledSearch(stepper.writer(), state.source, *limits, size=size, **how).run()

@@ -1,4 +1,4 @@
-"""Beam search with compiled steps: three calls for each step, of all layers, of the output layer, of the beams.
+"""Beam search with compiled steps: one call for some steps, each of all layers, the output layer and the beams.
 
 Nothing here needs torch.
 """
@@ -6,22 +6,24 @@ Nothing here needs torch.
 import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from jaxtyping import Float, Int
 
 from regard.data.subwords.tokenizer import EOS
 from regard.decoding.hypothesis import Hypothesis, hypothesis
-from regard.native.compiled_layers import BestWords, CompiledStack, SourcePairs, Steps, numbers
+from regard.native.compiled_layers import Arena, CompiledStack, ListedWords, SourcePairs, Steps
 from regard.native.library import Library, address
-from regard.native.structures import CANDIDATE_BYTES, FINISHED, BeamState, LinearWeights
+from regard.native.structures import CANDIDATE_BYTES, FINISHED, LinearWeights, SearchState
 
 MOST_CANDIDATES = 64
 _ROOM = 16
+"""steps of one call"""
 _LARGE = 2**22
 """floats of keys and values from which on those that no hypothesis sees any more are dropped"""
 _NEVER = 2**62
+_FOR_ROWS = {"norm": 1, "ending": 2, "score": 1, "next": 1, "newest": 2}
+"""floats, or as many bytes of whole numbers, that each row takes"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,8 +33,9 @@ class CompiledWriter:
     native: Library
     decoder: CompiledStack
     output: LinearWeights
-    wide: int
-    """the outputs of a panel"""
+    """of the whole vocabulary, or of the words that a shortlist has for all sentences"""
+    listed: ListedWords | None = None
+    """the words of a shortlist"""
     first: int
     """the token that outputs start after"""
     places: Callable[[int], Float[np.ndarray, "count numbers"] | None]
@@ -58,112 +61,110 @@ class CompiledSearch:
         length_penalty: float,
         enough: float,
     ) -> None:
+        count, rows, self._n_best = len(most), len(most) * size, n_best
         self._writer, self._source = writer, source
-        self._size, self._n_best, self._penalty = size, n_best, length_penalty
-        count, rows, candidates = len(most), len(most) * size, 2 * size
         self._most = np.ascontiguousarray(most, np.int64)
-        self._kept: dict[str, np.ndarray] = {
-            "most": self._most,
-            "ceiling": ((self._most + 1) ** float(length_penalty)).astype(np.float32),
-            "bar": np.full(count, -np.inf, np.float32),
-            "ranks": np.full((count, n_best), -np.inf, np.float32),
-            "ended": np.zeros(count, np.int64),
-            "sentences": np.arange(count, dtype=np.int32),
-            "score": np.zeros(rows, np.float32),
-        }
-        self._beam = BeamState(
+        self._banned = np.ascontiguousarray(banned, np.int64)
+        self._steps, self._ancestry = Steps(), np.empty((2, rows, 0), np.int32)
+        output = ctypes.addressof(writer.output)
+        self._arena = Arena(
+            {name: 4 * each * rows for name, each in _FOR_ROWS.items()}
+            | dict.fromkeys(("first", "length", "ceiling", "bar", "ended", "going"), 8 * count)
+            | dict.fromkeys(("logits", "found"), 8 * size * rows)
+            | {"x": 4 * rows * writer.decoder.width, "ranks": 4 * n_best * count, "made": 2 * size * CANDIDATE_BYTES}
+            | {"block": 4 * writer.native.library.block_for(output, rows)}
+        )
+        self._state = SearchState(
+            stack=ctypes.addressof(writer.decoder.weights),
+            output=output,
+            most=address(self._most),
+            banned=address(self._banned),
+            banned_count=len(self._banned),
+            rows=rows,
             size=size,
-            count=candidates,
+            count=2 * size,
             best=n_best,
-            enough=_NEVER if enough == float("inf") else int(enough),
+            enough=int(min(enough, _NEVER)),
             end=EOS,
-            **{name: address(array) for name, array in self._kept.items()},
+            sentences=count,
+            beams=1,
+            penalty=length_penalty,
+            **self._arena.places,
         )
-        self._words = BestWords(
-            writer.native, writer.output, writer.wide, rows=rows, count=candidates, end=EOS, banned=banned
-        )
-        self._advance = writer.native.library.advance
-        self._made, self._score = numbers(candidates * CANDIDATE_BYTES // 4), numbers(rows)
-        self._ends = np.empty(rows, FINISHED)
-        self._places = address(self._made), address(self._score), address(self._ends)
-        self._steps = Steps()
-        self._ancestry = tuple(np.empty((rows, _ROOM), np.int32) for _ in range(2))
-        self._history: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self._point()
+        self._history: list[tuple[list[int], list[float], list[int]]] = []
         self._finished: list[list[tuple[int, int, float, float, float]]] = [[] for _ in range(count)]
+
+    def _point(self) -> None:
+        """Point to the source, and to the words of a shortlist."""
+        state, source, listed = self._state, self._source, self._writer.listed
+        if source is not None:
+            state.source, state.source_rows, state.all_first, state.all_length = source.given
+        if listed is not None:
+            state.own, state.ids, state.words = ctypes.addressof(listed.own), address(listed.ids), listed.ids.shape[1]
 
     def run(self) -> list[list[Hypothesis]]:
         """The `n_best` hypotheses of each sentence, the best first; none where logits are not numbers."""
-        decoder, rows = self._writer.decoder, len(self._score)
-        sentences, source = len(self._most), self._source
-        tokens = np.full(sentences, self._writer.first, np.int64)
-        x, longest = numbers(rows, decoder.width), 0 if source is None else source.longest
-        places, space, room = None, numbers(0), 0
-        while sentences:
-            step = self._steps.last + 1
-            if step + 1 >= room:
-                room = 2 * room + _ROOM
-                self._widen(room)
-                space = decoder.space(rows, max(room, longest))
-                places = self._writer.places(min(room, int(self._most.max()) + 1))
-            if step % _ROOM == 0 and step:
-                self._prune(len(tokens))
-            self._steps.add(decoder.pairs(len(tokens)))
-            place = None if places is None else places[step]
-            decoder.decode(tokens, sentences, place, self._steps, self._ancestry[0], source, space, x)
-            self._words(x, len(tokens))
-            kept, tokens = self._follow(sentences, len(tokens) // sentences, step)
-            if kept < sentences and source is not None and self._source is not None:
-                source = self._source.pick(self._kept["sentences"][:kept])
-            sentences = kept
+        state, library, decoder = self._state, self._writer.native.library, self._writer.decoder
+        library.begin(ctypes.byref(state), self._writer.first)
+        while state.sentences:
+            first, last = state.step, state.step + _ROOM
+            if last > state.room:
+                self._widen(last + first)
+            self._prune(state.sentences * state.beams)
+            self._steps.reserve(_ROOM, (decoder.count, state.sentences * state.size, decoder.pair_step))
+            state.steps, state.counts = map(ctypes.addressof, (self._steps.pointers, self._steps.counts))
+            made = np.empty((3, _ROOM, state.rows), np.int32)
+            finished = np.empty(_ROOM * state.rows, FINISHED)
+            state.tokens, state.parents, state.values = range(
+                address(made), address(made) + made.nbytes, made.strides[0]
+            )
+            state.finished, state.ends = address(finished), 0
+            library.walk(ctypes.byref(state), last)
+            if state.sentences:
+                self._steps.settle(first, state.step)
+            tokens, parents, values = made[:, : state.step - first]
+            self._history += zip(tokens.tolist(), values.view(np.float32).tolist(), parents.tolist(), strict=True)
+            for sentence, *parts in finished[: state.ends].tolist():
+                self._finished[sentence].append(tuple(parts))
         return self._found()
 
-    def _follow(self, sentences: int, beams: int, step: int) -> tuple[int, Int[np.ndarray, "rows"]]:
-        """The bookkeeping of a step: how many sentences go on, and the newest tokens of their hypotheses."""
-        rows, ends = sentences * self._size, ctypes.c_int64()
-        tokens, values, parents = np.empty(rows, np.int64), numbers(rows), np.empty(rows, np.int32)
-        before, after = self._ancestry
-        made, score, finished = self._places
-        kept = self._advance(
-            *(ctypes.byref(self._beam), sentences, beams, step, float(step + 1) ** self._penalty, *self._words.given),
-            *(address(before), address(after), before.shape[1], made),
-            *(address(tokens), address(values), address(parents), score, finished, ctypes.byref(ends)),
-        )
-        for sentence, *parts in self._ends[: ends.value].tolist():
-            self._finished[sentence].append((step, *parts))
-        self._ancestry = after, before
-        left = kept * self._size
-        self._history.append((tokens[:left], values[:left], parents[:left]))
-        return kept, tokens[:left]
-
     def _widen(self, room: int) -> None:
-        """Let hypotheses have a longer past."""
-        before, _ = self._ancestry
-        wider = np.empty((len(before), room), np.int32)
-        wider[:, : before.shape[1]] = before
-        self._ancestry = wider, np.empty_like(wider)
+        """Let hypotheses have a longer past: room for it, the positions, and the working space."""
+        state, source = self._state, self._source
+        wider = np.empty((2, state.rows, room), np.int32)
+        wider[0, :, : state.room] = self._past()
+        state.ancestry, state.room = address(wider), room
+        state.after = state.ancestry + wider.strides[0]
+        state.keys = max(room, 0 if source is None else source.longest)
+        places = self._writer.places(min(room, int(self._most.max()) + 1))
+        space = self._writer.decoder.space(state.rows, state.keys)
+        if places is not None:
+            state.places, state.place_step = address(places), places.shape[1]
+        self._ancestry, state.space, self._held = wider, address(space), (space, places)
+
+    def _past(self) -> Int[np.ndarray, "rows room"]:
+        """The ancestry of the hypotheses that go on."""
+        return self._ancestry[int(self._state.ancestry != address(self._ancestry))]
 
     def _prune(self, rows: int) -> None:
         """Drop the keys and values that no hypothesis sees any more, where they take much memory."""
-        if self._steps.size > _LARGE:
-            self._steps.prune(self._ancestry[0][:rows])
+        if self._state.step and self._steps.size > _LARGE:
+            self._steps.prune(self._past()[:rows])
 
     def _found(self) -> list[list[Hypothesis]]:
-        columns = [[side.tolist() for side in sides] for sides in self._history]
         best = [sorted(own, key=lambda one: -one[4])[: self._n_best] for own in self._finished]
         return [
-            [self._traced(columns, *one, limit) for one in own]
-            for own, limit in zip(best, self._most.tolist(), strict=True)
+            [self._traced(*one, limit) for one in own] for own, limit in zip(best, self._most.tolist(), strict=True)
         ]
 
-    def _traced(
-        self, columns: list[list[list[Any]]], step: int, row: int, value: float, score: float, rank: float, limit: int
-    ) -> Hypothesis:
+    def _traced(self, step: int, row: int, value: float, score: float, rank: float, limit: int) -> Hypothesis:
         """A finished hypothesis: its tokens, from the last back to the first."""
         tokens: list[int] = []
         values = [value]
         for at in range(step - 1, -1, -1):
-            token, own, parent = (column[row] for column in columns[at])
-            tokens.append(token)
-            values.append(own)
-            row = parent
+            token, own, parent = self._history[at]
+            tokens.append(token[row])
+            values.append(own[row])
+            row = parent[row]
         return hypothesis(tokens[::-1], values[::-1], score, rank, limit)

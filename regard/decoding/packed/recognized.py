@@ -16,9 +16,8 @@ from torch import Tensor, nn
 
 from regard.attention.position import Position
 from regard.decoding.packed.acceptance import packable
-from regard.decoding.packed.stacks import CompiledModel, compilable
+from regard.decoding.packed.stacks import CompiledModel, compilable, its_products_work
 from regard.models.writer import Writer
-from regard.native.compiled_layers import products_work
 from regard.native.kernels import Kernels, kernels
 
 
@@ -89,7 +88,7 @@ def _examined(model: Writer, native: Kernels | None) -> KnownModel:
     parts, limit = ModuleParts(model), positions_limit(model)
     if not packable(model):
         return KnownModel(parts, native, packable=False, stacks=None, weights=None, limit=limit)
-    if native is None or not (compilable(model, native.lanes) and products_work(native)):
+    if native is None or not (compilable(model, native.lanes) and its_products_work(model, native)):
         return KnownModel(parts, native, packable=True, stacks=None, weights=None, limit=limit)
     with torch.inference_mode():
         stacks = CompiledModel(native, model)
@@ -112,19 +111,19 @@ class ModuleParts:
     def __init__(self, model: nn.Module) -> None:
         own = [vars(module) for module in model.modules()]
         self._inner = list(model.modules())[1:]  # not the model itself, so that it does not live as long as this
-        self._dicts = [*own, *(held[name] for held in own for name in _HELD)]
-        self._views = [held.values() for held in self._dicts[len(own) :] if held]
-        self._attributes = [(itemgetter("training", *_HELD, *(held.keys() - _OF_TORCH)), held) for held in own]
-        self._before = self._now()
-        self._sizes = self._lengths()
+        held = [table[name] for table in own for name in _HELD]
+        self._empty, self._full = [one for one in held if not one], [one for one in held if one]
+        self._attributes = [(itemgetter("training", *_HELD, *(table.keys() - _OF_TORCH)), table) for table in own]
+        self._filled = [*own, *self._full]
+        self._before, self._sizes = self._now(), [*map(len, self._filled)]
 
     def are_the_same(self) -> bool:
         """Whether every module has the very same parts."""
-        return self._lengths() == self._sizes and all(map(is_, self._now(), self._before))
-
-    def _lengths(self) -> list[int]:
-        return list(map(len, self._dicts))
+        if any(self._empty) or [*map(len, self._filled)] != self._sizes:
+            return False
+        return all(map(is_, self._now(), self._before))
 
     def _now(self) -> list[Any]:
-        attributes = [get(held) for get, held in self._attributes]
-        return [*map(type, self._inner), *chain.from_iterable(attributes), *chain.from_iterable(self._views)]
+        attributes = [get(table) for get, table in self._attributes]
+        contents = (table.values() for table in self._full)
+        return [*map(type, self._inner), *chain.from_iterable(attributes), *chain.from_iterable(contents)]

@@ -1,8 +1,8 @@
 """The weights of a Transformer, T5 or GPT for its compiled steps, packed once.
 
-Compiled are models that the packed decoder supports, in float32 on a CPU: with LayerNorm or RMSNorm, plain or gated
-feed-forward layers, key heads that are shared or not, and positions that are added, rotary in halves, or biases by
-distance that all layers share, as in T5.
+Compiled are models that the packed decoder supports, in float32 on a CPU, with weights that stand in memory as they
+are read: with LayerNorm or RMSNorm, plain or gated feed-forward layers, key heads that are shared or not, and positions
+that are added, rotary in halves, or biases by distance that all layers share, as in T5.
 """
 
 from threading import Lock
@@ -16,17 +16,18 @@ from regard.attention.position import Position
 from regard.attention.positions.buckets import BucketTable
 from regard.attention.positions.rotary import Rotary
 from regard.decoding.packed.layer import attention_scale
+from regard.decoding.words import Words
 from regard.layers.embedding import Embedding
 from regard.layers.feeds.gated import GatedFeedForward
 from regard.layers.feeds.plain import FeedForward
-from regard.layers.inference.int8 import Int8Linear
+from regard.layers.inference.int8 import Int8Linear, quantized
 from regard.layers.rms_norm import RmsNorm
 from regard.layers.stack import Stack
 from regard.models.encoder_decoder import EncoderDecoder
 from regard.models.gpt import GptModel
 from regard.models.t5 import T5Model
 from regard.models.transformer import TransformerModel
-from regard.native.compiled_layers import CompiledStack
+from regard.native.compiled_layers import CompiledStack, ListedWords, OutputWeights, bytes_work, products_work
 from regard.native.kernels import Kernels
 from regard.native.structures import (
     ACTIVATION_CODES,
@@ -48,12 +49,8 @@ class CompiledModel:
         self.encoder = self._stack(model.encoder, model.source) if isinstance(model, EncoderDecoder) else None
         self._last: nn.Linear = model.output
         self._output: LinearWeights | None = None
+        self._common: tuple[bytes, tuple[LinearWeights, Packer]] | None = None
         self._lock = Lock()
-
-    @property
-    def wide(self) -> int:
-        """The outputs of a panel."""
-        return self._packer.wide
 
     @property
     def packed_arrays(self) -> list[np.ndarray]:
@@ -66,6 +63,17 @@ class CompiledModel:
             if self._output is None:
                 self._output = self._linear(self._last, scale=getattr(self._last, "scale", 1.0))
             return self._output
+
+    def listed(self, words: Words) -> ListedWords:
+        """The output layer of a shortlist; the words that all sentences share are packed again only if they change."""
+        last, common = self._last, words.tokens[0, : words.common].numpy()
+        bias = None if last.bias is None else last.bias.detach().numpy()
+        output = OutputWeights(self.native, last.weight.detach().numpy(), bias, getattr(last, "scale", 1.0))
+        with self._lock:
+            if self._common is None or self._common[0] != common.tobytes():
+                self._common = (common.tobytes(), output.packed(common))
+            shared = self._common[1]
+        return ListedWords(output, shared, words.tokens.contiguous().numpy(), words.own.numpy())
 
     def _stack(self, stack: Stack, embedding: Embedding) -> CompiledStack:
         blocks, table = stack.blocks, embedding.table.weight
@@ -123,6 +131,9 @@ class CompiledModel:
     def _linear(self, linear: nn.Linear, start: int = 0, end: int | None = None, scale: float = 1.0) -> LinearWeights:
         bias = None if linear.bias is None else linear.bias[start:end].detach().numpy()
         weight = linear.weight[start:end].detach()
+        if type(linear) is Int8Linear:
+            whole, own = quantized(weight)
+            return self._packer.quantized(whole.numpy(), own.numpy(), bias)
         return self._packer.linear((weight if scale == 1.0 else weight * scale).numpy(), bias)
 
     def _norm(self, norm: Any) -> NormWeights:
@@ -150,9 +161,7 @@ def position_table(stack: Stack) -> BucketTable | None:
 def compilable(model: TransformerModel | T5Model | GptModel, lanes: int) -> bool:
     """Whether every part of a packable model is compiled."""
     tensors = [*model.parameters(), *model.buffers()]
-    if any(one.dtype != torch.float32 or one.device.type != "cpu" for one in tensors):
-        return False
-    if any(type(part) is Int8Linear for part in model.modules()):
+    if not all(one.dtype == torch.float32 and one.device.type == "cpu" and one.is_contiguous() for one in tensors):
         return False
     stacks = [(model.decoder, model.target)]
     if isinstance(model, EncoderDecoder):
@@ -162,13 +171,18 @@ def compilable(model: TransformerModel | T5Model | GptModel, lanes: int) -> bool
     return all(_is_plain(stack, embedding, lanes) for stack, embedding in stacks)
 
 
+def its_products_work(model: nn.Module, native: Kernels) -> bool:
+    """Whether the kernels' products of floats, and of bytes where a model has such weights, give the right numbers."""
+    in_bytes = any(type(part) is Int8Linear for part in model.modules())
+    return products_work(native) and (not in_bytes or bytes_work(native))
+
+
 def _is_plain(stack: Stack, embedding: Embedding, lanes: int) -> bool:
     width = embedding.table.weight.shape[1]
     first: Any = stack.blocks[0]
     norm = type(first.norms["feedforward"])
     return (
-        embedding.table.weight.is_contiguous()
-        and norm in (nn.LayerNorm, RmsNorm)
+        norm in (nn.LayerNorm, RmsNorm)
         and type(stack.norm) in (norm, nn.Identity)
         and width % (first.self_attention.heads * lanes) == 0
         and _places_are_plain(stack, embedding)

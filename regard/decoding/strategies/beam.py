@@ -50,6 +50,7 @@ class Beam(Strategy):
         check_at_least("beam", 1, size=self.size, n_best=self.n_best)
         check_at_most("beam", _WIDEST, size=self.size)
         check_at_least("beam", 0, length_penalty=self.length_penalty)
+        check_at_most("beam", 20, length_penalty=self.length_penalty)  # powers of lengths are to stay finite
         if self.n_best > self.size:
             raise ConfigError(f"beam: n_best ({self.n_best}) must be at most size ({self.size})")
         if self.patience is not None and self.patience <= 0:

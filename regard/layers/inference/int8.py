@@ -7,6 +7,7 @@ batch. Integer products are exact; only W and x are rounded. Jacob et al., 2018,
 """
 
 import torch
+from jaxtyping import Float, Int8
 from torch import Tensor, nn
 
 from regard.base import processor
@@ -32,9 +33,7 @@ class Int8Linear(WritingOutput, nn.Linear):
         self.in_features, self.out_features = linear.in_features, linear.out_features
         self.weight, self.bias = linear.weight, linear.bias
         weight, self._bias = filled(linear)
-        weight = weight.float()
-        self._scale = weight.abs().amax(1).clamp(min=1e-12) / _LARGEST_WEIGHT
-        whole = (weight / self._scale[:, None]).round().to(torch.int8)
+        whole, self._scale = quantized(weight)
         self._packed = torch.ops.onednn.qlinear_prepack(whole, None)
         self._middle = torch.zeros(len(whole), dtype=torch.int64)
 
@@ -65,3 +64,12 @@ class Int8Linear(WritingOutput, nn.Linear):
         made = made.mul_(largest)
         made = made if self._bias is None else made.add_(self._bias)
         return made.view(*input.shape[:-1], -1)
+
+
+def quantized(
+    weight: Float[Tensor, "outputs inputs"],
+) -> tuple[Int8[Tensor, "outputs inputs"], Float[Tensor, "outputs"]]:
+    """W8 and s_w."""
+    weight = weight.float()
+    scale = weight.abs().amax(1).clamp(min=1e-12) / _LARGEST_WEIGHT
+    return (weight / scale[:, None]).round().to(torch.int8), scale

@@ -19,11 +19,10 @@ from regard.models.gpt import Gpt
 from regard.models.t5 import T5
 from regard.models.transformer import Transformer
 from regard.native.kernels import Kernels
+from tests.native.here import HERE
 
 VOCABULARY = 71
 LENGTHS = torch.tensor([5, 2, 7, 1])
-RUNS = {"AVX512": ("avx512", "avx2", "plain"), "AVX2": ("avx2", "plain")}
-HERE = RUNS.get(torch.backends.cpu.get_cpu_capability(), ("plain",))
 SIZES: dict[str, Any] = {"width": 32, "heads": 2, "feedforward": 27}
 
 pytestmark = pytest.mark.skipif(shutil.which("cc") is None, reason="there is no C compiler")
@@ -102,7 +101,8 @@ def test_steps_are_those_of_torch_whatever_a_search_does_with_the_states(name: s
         token = torch.randint(4, VOCABULARY, (sentences * beams,))
         found, quick = fast.step(token, quick)
         wanted, slow = plain.step(token, slow)
-        torch.testing.assert_close(found, wanted, atol=1e-5, rtol=1e-5)
+        rounding = 1e-6 * max(10.0, wanted.abs().max().item())  # some of the last bits of the largest logit
+        torch.testing.assert_close(found, wanted, atol=rounding, rtol=1e-5)
         if step == 1:
             beams, quick, slow = 3, quick.spread(3), slow.spread(3)
         if step > 2:

@@ -4,17 +4,23 @@ import shutil
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
+from torch import nn
 
-from regard.base.errors import RegardError
+from regard.base.errors import RegardError, UsageError
 from regard.decoding.packed import compiled_search as searching
+from regard.decoding.packed import recognized as recognizing
 from regard.decoding.search import search
+from regard.decoding.shortlist import Shortlist
 from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategies.greedy import Greedy
 from regard.decoding.strategy import SearchTask, Strategy
 from regard.decoding.trace import Trace
 from regard.decoding.workers import one_core
+from regard.layers.inference import precision
+from regard.layers.inference.int8 import Int8Linear
 from regard.models.t5 import T5
 from regard.models.transformer import Transformer
 
@@ -54,7 +60,8 @@ def model(design: Any = Transformer, tie: str = "none") -> Any:
     return built
 
 
-SOURCE, LENGTHS = torch.randint(4, VOCABULARY, (9, 8)), torch.arange(9) % 8 + 1
+SOURCE = torch.randint(4, VOCABULARY, (9, 8), generator=torch.Generator().manual_seed(1))
+LENGTHS = torch.arange(9) % 8 + 1
 STRATEGIES = (
     Greedy(),
     Beam(size=1),
@@ -62,6 +69,7 @@ STRATEGIES = (
     Beam(size=4, patience=None, length_penalty=0.6),
     Beam(size=3, patience=2.0, max_length=4, suppress=(0, 1, 2, 7, 8)),
     Beam(size=5, max_length=40, suppress=(0, 1, 2, 3)[:3]),
+    Beam(size=3, n_best=3, patience=5e18),  # more than 64 bits can count
 )
 
 
@@ -82,6 +90,54 @@ def test_it_finds_the_same(
         for one, its in zip(own, other, strict=True):
             assert (one.score, one.rank) == pytest.approx((its.score, its.rank), abs=1e-4, rel=1e-5)
             assert one.token_scores == pytest.approx(its.token_scores, abs=1e-4)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES, ids=str)
+@pytest.mark.parametrize(("design", "tie"), [(Transformer, "none"), (T5, "embeddings")])
+def test_so_it_does_in_a_shortlist(
+    strategy: Strategy, design: Any, tie: str, asked: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    few = [np.unique((np.arange(at % 7) * 13 + at * 5) % (VOCABULARY - 4) + 4) for at in range(VOCABULARY)]
+    given = (model(design, tie), SOURCE, LENGTHS, strategy)
+    listed = Shortlist(few, np.array([20, 21, 30, 31, 32, 33]), VOCABULARY)
+    fast = search(*given, shortlist=listed)
+    monkeypatch.setattr(SearchTask, "compiled", lambda *_, **__: None)
+    slow = search(*given, shortlist=listed)
+    assert asked == [2 * getattr(strategy, "size", 1) <= 10]
+    assert [[one.tokens for one in own] for own in fast] == [[one.tokens for one in own] for own in slow]
+    scores = [[one.score for own in found for one in own] for found in (fast, slow)]
+    assert scores[0] == pytest.approx(scores[1], abs=1e-4, rel=1e-5)
+
+
+def test_so_it_does_in_a_shortlist_where_weights_stand_in_memory_in_another_order() -> None:
+    plain, turned = model(), model()
+    turned.output.weight = nn.Parameter(turned.output.weight.detach().T.contiguous().T)
+    listed = Shortlist([np.arange(40, 60)] * VOCABULARY, np.array([20, 21]), VOCABULARY)
+    found = [search(one, SOURCE, LENGTHS, Beam(size=2), shortlist=listed) for one in (plain, turned)]
+    assert [[one.tokens for one in own] for own in found[0]] == [[one.tokens for one in own] for own in found[1]]
+
+
+def test_a_shortlist_of_words_that_are_not_in_the_vocabulary_is_told() -> None:
+    for far in (VOCABULARY, 9 * 10**8):
+        listed = Shortlist([np.array([far])] * VOCABULARY, np.array([20, 21]), far + 1)
+        with pytest.raises(UsageError, match=f"the shortlist has token {far}, but the vocabulary has 90 tokens"):
+            search(model(), SOURCE, LENGTHS, Beam(size=2), shortlist=listed)
+
+
+@pytest.mark.usefixtures("int8")
+@pytest.mark.parametrize("least", [0, 2000], ids=["every product", "the output layer"])
+def test_so_it_does_in_int8(least: int, asked: list[bool], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(precision, "LEAST", least)
+    given = (precision.in_precision(model(), "int8"), SOURCE, LENGTHS, Beam(size=5, n_best=2))
+    assert type(given[0].output) is Int8Linear
+    fast = search(*given)
+    monkeypatch.setattr(recognizing, "kernels", lambda: None)
+    slow = search(*given)
+    assert asked == [True, False]
+    scores = [[own[0].score for own in found] for found in (fast, slow)]
+    assert scores[0] == pytest.approx(scores[1], abs=0.05)  # a step of rounding, where hidden states differ by little
+    same = sum(own[0].tokens == other[0].tokens for own, other in zip(fast, slow, strict=True))
+    assert same >= 8
 
 
 @pytest.mark.parametrize(

@@ -37,6 +37,12 @@ def test_nor_are_other_sizes_types_and_parts() -> None:
     assert not compilable(model, lanes=8)
 
 
+def test_nor_are_weights_that_stand_in_memory_in_another_order() -> None:
+    model = transformer(tie="none")
+    model.output.weight = nn.Parameter(model.output.weight.detach().T.contiguous().T)
+    assert not compilable(model, lanes=8)
+
+
 LLAMA = {"positions": "rotary", "norm": "rms", "feed": "gated", "key_heads": 1}
 
 

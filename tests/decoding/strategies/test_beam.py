@@ -132,6 +132,7 @@ def test_prefixes_of_different_lengths_are_kept() -> None:
         ({"size": 0}, "size must be at least 1"),
         ({"size": 2, "n_best": 3}, r"n_best \(3\) must be at most size \(2\)"),
         ({"length_penalty": -1.0}, "length_penalty"),
+        ({"length_penalty": 400.0}, "length_penalty must be at most 20"),
         ({"patience": 0.0}, "patience must be more than 0"),
     ],
 )
