@@ -24,6 +24,7 @@ _BOM = b"\xef\xbb\xbf"
 _WIDE = (b"\xff\xfe", b"\xfe\xff")
 _BINARY = re.compile(rb"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
 """bytes that no text has, in whatever encoding of single bytes"""
+_WORDS = 3
 LONGEST_LINE = 1 << 24
 """bytes; a longer line is no text, and would fill the memory"""
 
@@ -61,6 +62,14 @@ def write_text(path: str | Path, text: str) -> None:
     write_bytes(path, text.encode("utf-8"))
 
 
+def make_folder(path: Path) -> None:
+    """Make a folder, and those around it, unless they are there."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise RegardError(f"{path}: the folder cannot be made: {(error.strerror or str(error)).lower()}") from error
+
+
 def cache_folder() -> Path:
     """The user's cache folder for Regard."""
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "regard"
@@ -93,6 +102,9 @@ def read_lines(path: str | Path, *, allow_empty: bool = False) -> Iterator[str]:
     with _reading(path) as file:
         decoded = _wide_lines if file.peek(2)[:2] in _WIDE else _lines
         for line in decoded(path, file):
+            if empty and line.rstrip("\r\n").count("\r") > 1 and not line.endswith("\n"):
+                told = f"tr '\\r' '\\n' < {shlex.quote(str(path))} > {_beside(path, 'lines')}"
+                raise RegardError(f"{path}: its lines end in a carriage return alone; convert it by: {told}")
             empty = False
             yield line.removesuffix("\n").removesuffix("\r")
     if empty and not allow_empty:
@@ -174,30 +186,40 @@ def _lines(path: str | Path, file: io.BufferedReader) -> Iterator[str]:
             line = raw.decode("utf-8")
         except UnicodeDecodeError as error:
             wrong = f"{path}, line {number}: byte 0x{raw[error.start]:02x} at column {error.start + 1} is not UTF-8"
-            raise RegardError(f"{wrong}; {_mending(path, raw + file.peek(1024), error.start, wide)}") from error
+            raise RegardError(f"{wrong}; {_mending(path, raw + file.peek(1024), wide)}") from error
         if wide is None and not raw.isascii():
             wide = number
         yield line
 
 
-def _mending(path: str | Path, raw: bytes, at: int, wide: int | None) -> str:
+def _mending(path: str | Path, raw: bytes, wide: int | None) -> str:
     """What to do about bytes that are not UTF-8, where line `wide` before them has letters beyond ASCII that are."""
     if _BINARY.search(raw):
         return "this is no text; an export as CSV or plain text can be read"
     if wide is not None:
         return f"line {wide} is UTF-8, so the file mixes encodings; convert the lines that are not, each part by itself"
-    return f"convert the file to UTF-8{_from_windows(path, raw, at)}"
+    return f"convert the file to UTF-8{_from_windows(path, raw)}"
 
 
-def _from_windows(path: str | Path, raw: bytes, at: int) -> str:
-    """How to convert a file that a spreadsheet wrote, and the word by which to tell whether it is one."""
-    before, after = raw[max(0, at - 20) : at], raw[at : at + 20]
-    within = b"" if before[-1:].isspace() else b"".join(before.split()[-1:])
+def _from_windows(path: str | Path, raw: bytes) -> str:
+    """How to convert a file that a spreadsheet wrote, and words by which to tell: several, of different letters.
+
+    Encodings of Windows share some letters: one word may look right in the wrong one.
+    """
+    words: dict[bytes, None] = {}
+    seen: set[int] = set()
+    for word in re.findall(rb"[^\s\"',;.:!?()]{0,20}[\x80-\xff][^\s\"',;.:!?()]{0,19}", raw):
+        letters = {byte for byte in word if byte >= 0x80}
+        if len(words) < _WORDS and not letters <= seen:
+            words[word] = None
+            seen |= letters
     try:
-        word = (within + b"".join(after.split()[:1])).decode("cp1252")
+        shown = " and ".join(repr(word.decode("cp1252")) for word in words)
     except UnicodeDecodeError:
         return ""
-    return f"; if {word!r} looks right, by: {_converted(path, 'WINDOWS-1252')}"
+    if not shown:
+        return ""
+    return f"; if {shown} look{'s' * (len(words) == 1)} right, by: {_converted(path, 'WINDOWS-1252')}"
 
 
 def _byte_order(raw: bytes) -> str | None:
@@ -210,8 +232,12 @@ def _byte_order(raw: bytes) -> str | None:
 
 def _converted(path: str | Path, encoding: str) -> str:
     """The command that converts a file to UTF-8."""
-    old, new = shlex.quote(str(path)), shlex.quote(f"{Path(path).stem}-utf8{Path(path).suffix}")
-    return f"iconv -f {encoding} -t UTF-8 {old} > {new}"
+    return f"iconv -f {encoding} -t UTF-8 {shlex.quote(str(path))} > {_beside(path, 'utf8')}"
+
+
+def _beside(path: str | Path, what: str) -> str:
+    """The name of a converted file, as a command has it."""
+    return shlex.quote(f"{Path(path).stem}-{what}{Path(path).suffix}")
 
 
 def _wide_lines(path: str | Path, file: io.BufferedReader) -> Iterator[str]:

@@ -10,6 +10,7 @@ import importlib
 import io
 import lzma
 import re
+import shlex
 import zipfile
 import zlib
 from collections.abc import Callable, Iterator
@@ -24,6 +25,7 @@ PACKED = (".gz", ".bz2", ".xz", ".zst")
 """the usual endings of compressed files"""
 _MAGIC = {b"\x1f\x8b": "gzip", b"BZh": "bzip2", b"\xfd7zXZ\x00": "xz", b"\x28\xb5\x2f\xfd": "Zstandard"}
 _LONGEST = max(map(len, _MAGIC))
+_TAR, _TAR_AT = b"ustar", 257
 _ADDRESS = re.compile(r"([a-z][a-z0-9+]+):/+(.+)")
 
 
@@ -77,17 +79,27 @@ def unpacked(path: str | Path) -> Iterator[io.BufferedReader]:
         start = file.peek(_LONGEST)[:_LONGEST]
         kind = next((name for magic, name in _MAGIC.items() if start.startswith(magic)), None)
         if kind is None:
+            _refuse_tar(path, file)
             yield file
             return
         try:
             with _OPENERS[kind](file) as content:
-                yield io.BufferedReader(content, 1 << 16)
+                buffered = io.BufferedReader(content, 1 << 16)
+                _refuse_tar(path, buffered)
+                yield buffered
         except (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile, _Damaged) as error:
             raise RegardError(f"{path}: the {kind} file is damaged or cut off: {error}") from error
         except OSError as error:
             if kind == "bzip2" and error.errno is None:  # bz2 has no exception of its own
                 raise RegardError(f"{path}: the {kind} file is damaged or cut off: {error}") from error
             raise
+
+
+def _refuse_tar(path: str | Path, content: io.BufferedReader) -> None:
+    """Refuse a tar archive: its files would be read as one text, with the archive's own bytes between them."""
+    if content.peek(_TAR_AT + len(_TAR))[_TAR_AT:].startswith(_TAR):
+        unpack = f"tar -xf {shlex.quote(str(path))}"
+        raise RegardError(f"{path}: is a tar archive; unpack it by: {unpack}, and give the files that were in it")
 
 
 def archive_names(path: str | Path) -> list[str]:
@@ -138,10 +150,15 @@ def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
     try:
         with zipfile.ZipFile(path) as members:
             yield members
-    except (zipfile.BadZipFile, zlib.error, NotImplementedError, EOFError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
         raise RegardError(f"{path}: the zip archive is damaged: {error}") from error
+    except NotImplementedError as error:  # such as Deflate64, which Windows packs large files with
+        raise RegardError(
+            f"{path}: is packed in a way that is not known here; unpack it, and give the files"
+        ) from error
     except RuntimeError as error:  # what zipfile raises for an encrypted file
-        raise RegardError(f"{path}: cannot be read: {error}") from error
+        why = "is protected by a password; unpack it first" if "password" in str(error) else f"cannot be read: {error}"
+        raise RegardError(f"{path}: {why}") from error
 
 
 def _member(members: zipfile.ZipFile, archive: Path, place: Path) -> str:

@@ -20,7 +20,8 @@ def check_characters(name: str, corpus: Corpus, vocabularies: Sequence[Subwords]
     copied = ", only copied from the source when translating" if len(vocabularies) == 2 and not words else ""
     found = Finding(
         f"{what} of {name} cannot be written by the subwords",
-        f"they are read as <unk> and never come out of the model{copied}; {remedy}",
+        f"read as <unk>, and never written by the model{copied}; {remedy}",
+        one=f"{what[:-1]} of {name} cannot be written by the subwords",
     )
     seen: list[set[str]] = [set() for _ in vocabularies]
     for row in islice(corpus.numbered(), _LINES_OF_WORDS if words else _LINES):

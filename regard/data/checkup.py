@@ -14,10 +14,12 @@ from itertools import islice
 import numpy as np
 from numpy.typing import NDArray
 
+from regard.base.wording import counted
 from regard.data.corpus import Corpus, Counts, SentencePair, text_hash
 
 _SHOWN = 5
 _SAMPLE = 200_000
+_HARMLESS = "harmless in small numbers; drop them if they are many"
 _MEMORY = "scores on them measure memory, not skill; take them out of the training text"
 
 
@@ -26,9 +28,12 @@ class Finding:
     """One kind of fault: its count and the first lines that have it."""
 
     what: str
+    """what is wrong with several of them, such as `lines have a blank side`"""
     advice: str
     count: int = 0
     places: list[str] = field(default_factory=list)
+    one: str = ""
+    """the same of one, such as `line has a blank side`"""
 
     def add(self, place: str) -> None:
         """Count one more."""
@@ -38,7 +43,8 @@ class Finding:
 
     def __str__(self) -> str:
         shown = "; ".join(self.places)
-        return f"{self.count:,} {self.what} ({shown}{' …' if self.count > len(self.places) else ''}): {self.advice}"
+        where = f" ({shown}{' …' if self.count > len(self.places) else ''})" if shown else ""
+        return f"{counted(self.count, self.one or self.what, self.what)}{where}: {self.advice}"
 
 
 @dataclass(frozen=True)
@@ -53,7 +59,7 @@ def check_corpus(train: Corpus, held_out: dict[str, Corpus]) -> Checkup:
     """Find duplicates, leaks into held-out sets, copies, odd lengths and lines in the wrong language."""
     counts = Counts()
     seen = _Seen(train.pairs(counts))
-    duplicates = Finding("pairs occur once more", "harmless in small numbers; drop them if they are many")
+    duplicates = Finding("pairs occur once more", _HARMLESS, one="pair occurs once more")
     for line in seen.repeated:
         duplicates.add(f"line {line}")
     findings = [_blank(counts), duplicates]
@@ -74,12 +80,13 @@ def check_lines(train: Corpus, held_out: dict[str, Corpus]) -> Checkup:
         hashes.append(text_hash(line.text))
         lines.append(line.line)
     seen, firsts = np.unique(np.array(hashes, np.uint64), return_index=True)
-    duplicates = Finding("lines occur once more", "harmless in small numbers; drop them if they are many")
+    duplicates = Finding("lines occur once more", _HARMLESS, one="line occurs once more")
     for number in np.delete(np.array(lines), firsts):
         duplicates.add(f"line {number}")
     findings = [duplicates]
     for name, corpus in held_out.items():
-        leak = Finding(f"lines of {name} stand in the training text", _MEMORY)
+        stand = "in the training text"
+        leak = Finding(f"lines of {name} stand {stand}", _MEMORY, one=f"line of {name} stands {stand}")
         for line in corpus.lines():
             if _in(text_hash(line.text), seen):
                 leak.add(f"line {line.line} of {name}")
@@ -110,14 +117,16 @@ def _in(value: int, values: NDArray[np.uint64]) -> bool:
 
 def _blank(counts: Counts) -> Finding:
     blank = counts.blank + counts.blank_source + counts.blank_target
-    return Finding("lines have a blank side", "they are skipped in training", blank)
+    return Finding("lines have a blank side", "skipped in training", blank, one="line has a blank side")
 
 
 def _leaks(name: str, corpus: Corpus, seen: _Seen) -> list[Finding]:
-    both = Finding(f"pairs of {name} have both sides in the training text", _MEMORY)
+    stand = "both sides in the training text"
+    both = Finding(f"pairs of {name} have {stand}", _MEMORY, one=f"pair of {name} has {stand}")
     source = Finding(
         f"sources of {name} stand in the training text with another translation",
         "scores on them reward or punish what was learned by heart; take them out of the training text",
+        one=f"source of {name} stands in the training text with another translation",
     )
     for pair in corpus.pairs():
         if _in(text_hash(pair.source), seen.sources):
@@ -127,7 +136,8 @@ def _leaks(name: str, corpus: Corpus, seen: _Seen) -> list[Finding]:
 
 
 def _copies(sample: list[SentencePair]) -> Finding:
-    copies = Finding("pairs have the same text on both sides", "untranslated lines teach the model to copy")
+    same, why = "the same text on both sides", "untranslated lines teach the model to copy"
+    copies = Finding(f"pairs have {same}", why, one=f"pair has {same}")
     for pair in sample:
         if pair.source.casefold() == pair.target.casefold() and sum(map(str.isalpha, pair.source)) > 3:
             copies.add(f"line {pair.line}")
@@ -135,7 +145,8 @@ def _copies(sample: list[SentencePair]) -> Finding:
 
 
 def _odd_lengths(sample: list[SentencePair]) -> Finding:
-    odd = Finding("pairs have very unequal lengths", "often a wrong alignment of lines; look, and drop the wrong ones")
+    why = "often a wrong alignment of lines; look, and drop the wrong ones"
+    odd = Finding("pairs have very unequal lengths", why, one="pair has very unequal lengths")
     ratios = [math.log((len(pair.target) + 5) / (len(pair.source) + 5)) for pair in sample]
     if len(ratios) < 10:
         return odd
@@ -151,8 +162,9 @@ def _wrong_language(sample: list[SentencePair]) -> list[Finding]:
     """Lines whose letters look more like the other side's, or like neither side's."""
     texts = [pair.source for pair in sample], [pair.target for pair in sample]
     models = [_Trigrams(side) for side in texts]
-    swapped = Finding("lines look like the other side's language", "untranslated or on the wrong side")
-    strange = Finding("lines look like neither language", "another language, a table or noise")
+    other_side, neither = "like the other side's language", "like neither language"
+    swapped = Finding(f"lines look {other_side}", "untranslated or on the wrong side", one=f"line looks {other_side}")
+    strange = Finding(f"lines look {neither}", "another language, a table or noise", one=f"line looks {neither}")
     if len(sample) < 100:
         return [swapped, strange]
     for side, name in enumerate(("source", "target")):

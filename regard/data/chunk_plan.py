@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.base.errors import RegardError
+from regard.base.wording import counted
 from regard.data.plan import BatchPlan, BatchPosition, BatchSettings, WeightedPart, draws_of, whole_part
 from regard.data.store import Store, Tokens
 
@@ -43,7 +44,7 @@ class ChunkPlan:
         self._order: tuple[int, NDArray[np.int64]] | None = None
         self.too_long, self.over_budget = self._unusable()
         if self.too_long + self.over_budget >= len(sides[0]):
-            raise RegardError(f"batches: none of the {len(sides[0]):,} pairs can be used; {self.report()}")
+            raise RegardError(f"batches: none of the {counted(len(sides[0]), 'pair')} can be used; {self.report()}")
 
     def __len__(self) -> int:
         """The number of pairs that can be used."""

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from regard.base.errors import UsageError, unknown
+from regard.base.wording import counted
 from regard.data.format import Doubt, Hints
 from regard.data.inflection_tables import inflection_columns
-from regard.data.languages import language_in, language_pair
+from regard.data.languages import language_code, language_in, language_pair
 
 _SOURCE = frozenset({"source", "src", "input", "original"})
 _TARGET = frozenset({"target", "tgt", "trg", "output", "translation", "translated"})
@@ -83,6 +84,24 @@ def are_labels(column: Sequence[str]) -> bool:
     return len(column) >= _ENOUGH and len(set(column)) <= max(1, _FEW_KINDS * len(column))
 
 
+def named_sides(names: Sequence[str]) -> tuple[int, int] | None:
+    """The places of the one name such as `src` and the one such as `translation`; None if there are not both."""
+    sources, targets = ([at for at, name in enumerate(names) if _plain(name) in words] for words in (_SOURCE, _TARGET))
+    return (sources[0], targets[0]) if len(sources) == len(targets) == 1 else None
+
+
+def name_sides(names: Sequence[str]) -> bool:
+    """Whether the names of columns tell a source and a target, by these words or by two languages."""
+    codes = {code for name in names if (code := language_in(name)) and name.casefold() not in _NUMBERS}
+    return named_sides(names) is not None or len(codes) > 1
+
+
+def are_codes(column: Sequence[str]) -> bool:
+    """Whether most cells name a language, as `eng` beside sentences does."""
+    filled = [cell.strip() for cell in column if cell.strip()]
+    return sum(language_code(cell) is not None for cell in filled) > 0.5 * len(filled)
+
+
 def heads_numbers(name: str, cells: Sequence[str], languages: int) -> bool:
     """Whether `id`, `no` or `nr` above some cells means their number, beside that many columns named by a language."""
     return name.casefold() in _NUMBERS and (languages > 2 or _are_identifiers(cells))
@@ -98,7 +117,7 @@ def _are_identifiers(column: Sequence[str]) -> bool:
 def _place(file: Path, names: Sequence[str], column: int | str, hints: Hints) -> int:
     if isinstance(column, int):
         if not 1 <= column <= len(names):
-            raise UsageError(f"{file}: has {len(names)} columns, so there is no column {column}")
+            raise UsageError(f"{file}: has {counted(len(names), 'column')}, so there is no column {column}")
         return column - 1
     if hints.header is False:
         raise UsageError(f"--columns: '{column}' is a name, but --no-header says that there are none; give numbers")
@@ -116,6 +135,7 @@ def _by_name(file: Path, rows: Sequence[Sequence[str]], names: Sequence[str], hi
         at: code
         for at, code in languages.items()
         if not heads_numbers(names[at], [row[at] for row in rows[1:]], len(languages))
+        and not are_codes([row[at] for row in rows[1:]])
     }
     if len(languages) > 2 and len(rows) > 1:
         languages = {at: code for at, code in languages.items() if _is_text([row[at] for row in rows[1:]])}
@@ -123,9 +143,9 @@ def _by_name(file: Path, rows: Sequence[Sequence[str]], names: Sequence[str], hi
         wanted = [[at for at, code in languages.items() if _same(code, one)] for one in (hints.source, hints.target)]
         if all(wanted):
             return [found[:1] for found in wanted]
-    sides = [[at for at, name in enumerate(names) if _plain(name) in words] for words in (_SOURCE, _TARGET)]
-    if all(len(found) == 1 for found in sides):
-        return sides
+    sides = named_sides(names)
+    if sides is not None:
+        return [[at] for at in sides]
     if len(languages) == 2 and len(set(languages.values())) == 2:
         return [[at] for at in languages]
     if len(set(languages.values())) > 2:
@@ -149,6 +169,7 @@ def _by_content(file: Path, rows: Sequence[Sequence[str]], names: Sequence[str])
     if len(columns) == 2:
         return [[0], [1]]
     texts = [at for at, column in enumerate(columns) if _is_text(column) and not are_labels(column)]
+    texts = [at for at in texts if not are_codes(columns[at])]
     if len(texts) > 2:
         texts = [at for at in texts if not _are_identifiers(columns[at])]
     if len(texts) == 2:
@@ -160,7 +181,13 @@ def _by_content(file: Path, rows: Sequence[Sequence[str]], names: Sequence[str])
             raise Doubt(f"{file}: {told} ({_short(columns[tags])})", "--columns", example)
         return [[at] for at in texts]
     shown = ", ".join(f"{at + 1}: {_short(column)}" for at, column in enumerate(columns))
-    raise Doubt(f"{file}: {len(columns)} columns do not tell which are source and target ({shown})", "--columns", "1,2")
+    if len(texts) == 1:
+        problem = f"{file}: column {texts[0] + 1} alone holds texts, but a translation needs two ({shown})"
+        raise Doubt(problem, "--columns", f"{texts[0] + 1} for a language model")
+    example = ",".join(str(at + 1) for at in texts[:2]) or "1,2"
+    raise Doubt(
+        f"{file}: {len(columns)} columns do not tell which are source and target ({shown})", "--columns", example
+    )
 
 
 def _has_header(file: Path, rows: Sequence[Sequence[str]], places: Sequence[int], hints: Hints) -> bool:

@@ -4,6 +4,7 @@ How rows are read from files is a format, one of `formats/`; which lines count a
 """
 
 import hashlib
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -13,10 +14,12 @@ from typing import Literal, NamedTuple, get_args
 
 from regard.base.errors import ConfigError, RegardError, UsageError, check_one_of
 from regard.base.files import digest
+from regard.base.wording import counted
 from regard.data.format import Doubt, Format, Hints, TextRow
 from regard.data.formats.text import Text
 from regard.data.recognize import recognize
 
+_BLANK = re.compile(r"[\s\u00ad\u200b-\u200f\u2060\ufeff]*")
 Blanks = Literal["skip", "error"]
 Leaks = Literal["source", "either"]
 
@@ -57,7 +60,7 @@ class Counts:
             "held out": self.held_out,
         }
         notes = ", ".join(f"{count:,} {why}" for why, count in skipped.items() if count)
-        return f"{self.kept:,} of {self.read:,} lines" + (f"; skipped: {notes}" if notes else "")
+        return f"{self.kept:,} of {counted(self.read, 'line')}" + (f"; skipped: {notes}" if notes else "")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,7 +141,7 @@ class Corpus:
     def _own(self, counts: Counts) -> Iterator[TextRow]:
         for row in self.format.rows(self.files):
             counts.read += 1
-            missing = [at for at, text in enumerate(row.texts) if not text or text.isspace()]
+            missing = [at for at, text in enumerate(row.texts) if is_blank(text)]
             if not missing:
                 if self.without and self._is_held_out(row):
                     counts.held_out += 1
@@ -174,6 +177,11 @@ def open_corpus(
         return Corpus(files=files, format=format or recognize(files, hints).format, blanks=blanks)
     except Doubt as doubt:
         raise UsageError(f"{doubt.problem}; two files, one for each side, leave no doubt") from doubt
+
+
+def is_blank(text: str) -> bool:
+    """Whether a text has nothing to be seen: white space, and characters without width such as U+200B."""
+    return _BLANK.fullmatch(text) is not None
 
 
 def text_hash(text: str) -> int:

@@ -16,9 +16,11 @@ _SETS = {
     "dev": re.compile(r"(?<![a-z])(dev|val|valid|validation)(?![a-z])"),
     "test": re.compile(r"(?<![a-z])(test|eval)(?![a-z])"),
 }
+_SIDES = tuple(re.compile(rf"(?<![a-z])({words})(?![a-z])") for words in ("src|source", "tgt|trg|target"))
+"""names of a source and of a target whose languages are not said: src-train.txt, train.tgt"""
 _PLAIN = (".txt", ".text", "")
 _ASIDE = re.compile(
-    r"^(readme|license|licence|changelog|notice)\b|\.(md|toml|ya?ml|py|sh|log|xml|ids|pdf)$", re.IGNORECASE
+    r"^(readme|license|licence|changelog|notice|_about)\b|\.(md|toml|ya?ml|py|sh|log|xml|ids|pdf)$", re.IGNORECASE
 )
 
 
@@ -48,13 +50,30 @@ def files_in(folder: Path, source: str | None = None, target: str | None = None)
         return None
     sets: dict[str, list[Path]] = {name: [] for name in _SETS}
     for file in files:
-        stem = file.name.casefold()
-        sets[next((name for name, pattern in _SETS.items() if pattern.search(stem)), "train")].append(file)
+        sets[_set_of(file)].append(file)
     wanted = (source, target) if source or target else language_pair(files[0]) or language_pair(folder) or (None, None)
     found = {name: _one_set(folder, name, members, wanted) for name, members in sets.items()}
     if not found["train"]:
         raise UsageError(f"{folder}: has no training files; call them train.en and train.de, or name the files")
     return FileSets(**found)
+
+
+def sides_in(folder: Path) -> dict[str, list[Path]]:
+    """The files of a folder that differ in their language alone, such as train.de and train.en, by their set.
+
+    Of several texts in a set, those with the shortest name.
+    """
+    found: dict[str, dict[str, list[Path]]] = {name: {} for name in _SETS}
+    for file in _listed(folder):
+        if kind_by_name(file) is None and language_code(language_of(file) or "") is not None:
+            found[_set_of(file)].setdefault(_stem(file), []).append(file)
+    texts = {name: [sides for sides in stems.values() if len(sides) > 1] for name, stems in found.items()}
+    return {name: min(own, key=lambda sides: _length(sides[0])) for name, own in texts.items() if own}
+
+
+def _set_of(file: Path) -> str:
+    stem = file.name.casefold()
+    return next((name for name, pattern in _SETS.items() if pattern.search(stem)), "train")
 
 
 def _listed(folder: Path) -> list[Path]:
@@ -67,13 +86,16 @@ def _is_text(path: Path) -> bool:
     """Whether a name is one that text files have: of a format, of a language, or a plain one."""
     suffixes = [suffix for suffix in path.suffixes if suffix not in PACKED]
     named = language_code(language_of(path) or "") is not None
-    return kind_by_name(path) is not None or named or (suffixes or [""])[-1] in _PLAIN
+    return kind_by_name(path) is not None or named or (suffixes or [""])[-1] in (*_PLAIN, ".src", ".tgt", ".trg")
 
 
 def _one_set(folder: Path, name: str, files: list[Path], languages: tuple[str | None, str | None]) -> tuple[Path, ...]:
     tables = [file for file in files if kind_by_name(file) is not None]
     if len(tables) == 1 or (len(files) < 2 and not tables):
         return tuple(tables or files)
+    sides = [[file for file in files if side.search(file.name.casefold())] for side in _SIDES]
+    if not tables and len(files) == 2 and len(sides[0]) == len(sides[1]) == 1 and sides[0] != sides[1]:
+        return sides[0][0], sides[1][0]
     source, target = ([file for file in files if wanted and language_of(file) == wanted] for wanted in languages)
     if source and target:
         return _shortest(folder, name, source, target)

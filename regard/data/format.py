@@ -86,5 +86,6 @@ class Doubt(UsageError):
     """A file that can be read in several ways; the person who has it can say which."""
 
     def __init__(self, problem: str, flag: str, example: str) -> None:
-        super().__init__(f"{problem}; say it with {flag} {example}".rstrip())
+        ask = " Say" if problem.endswith("?") else "; say"
+        super().__init__(f"{problem}{ask} it with {flag} {example}".rstrip())
         self.problem, self.flag, self.example = problem, flag, example

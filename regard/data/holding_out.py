@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from regard.data.corpus import Corpus, Leaks, text_hash
+from regard.data.corpus import Corpus, Leaks, is_blank, text_hash
 from regard.data.table import Table
 
 By = Literal["line", "document"]
@@ -67,7 +67,7 @@ def _look(corpus: Corpus, document: int | str | None) -> tuple[list[NDArray[np.u
     marks = array("q")
     block, names = 0, {} if document is None else _names(corpus, document)
     for row in corpus.format.rows(corpus.files):
-        blank = [not text or text.isspace() for text in row.texts]
+        blank = [is_blank(text) for text in row.texts]
         block += all(blank)
         if any(blank):
             continue

@@ -140,6 +140,8 @@ def _image_set(path: Path, pixels: Any, labels: Any, questions: Any = None, whic
             f"{path}: labels must be numbers or texts, one for each picture, not {labels.dtype} {labels.shape}"
         )
     asked = None if questions is None else torch.from_numpy(np.asarray(questions, np.float32))
+    if asked is not None and (asked.ndim != 2 or not asked.isfinite().all()):
+        raise RegardError(f"{path}: questions must be finite numbers, one row for each question")
     told = () if labels is None else tuple(map(str, labels.tolist()))
     return ImageSet(made, told, tuple(str(number) for number in range(len(made))), chosen, asked)
 

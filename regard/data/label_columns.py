@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from regard.base.errors import ConfigError, unknown
+from regard.base.wording import counted
 from regard.data.column_choice import are_labels
 
 LABEL_NAMES = frozenset(
@@ -44,7 +45,9 @@ def label_columns(rows: Sequence[Sequence[str]], keys: Sequence[int | str] | Non
     if by_name is not None:
         return LabelColumns(tuple(first.index(name) for name in by_name), header=True)
     if wide < 2:
-        raise ConfigError(f"{where}: must be a label and one or two texts, split at tabs, but has {wide} columns")
+        raise ConfigError(
+            f"{where}: must be a label and one or two texts, split at tabs, but has {counted(wide, 'column')}"
+        )
     columns = list(zip(*(row for row in rows[1:] if len(row) == wide), strict=True)) or [(cell,) for cell in first]
     labels = [at for at in range(wide) if are_labels(columns[at]) and len(set(columns[at])) > 1]
     label = labels[0] if labels and (wide > 2 or len(labels) == 1) else 0
@@ -74,7 +77,7 @@ def _place(key: int | str, names: Sequence[str], where: str) -> int:
         raise ConfigError(unknown(where, key, names, "columns"))
     place = names.index(key) if isinstance(key, str) else key - 1
     if not 0 <= place < len(names):
-        raise ConfigError(f"{where}: has {len(names)} columns, so there is no column {key}")
+        raise ConfigError(f"{where}: has {counted(len(names), 'column')}, so there is no column {key}")
     return place
 
 

@@ -18,7 +18,8 @@ from typing import Any, Literal, get_args
 
 from regard.base.errors import ConfigError, RegardError, check_one_of
 from regard.base.files import digest, read_text
-from regard.data.column_choice import are_labels
+from regard.base.wording import counted
+from regard.data.column_choice import are_labels, name_sides
 from regard.data.format import TEXT_FORMATS, Hints
 from regard.data.formats.jsonl import Jsonl
 from regard.data.inflection_tables import inflection_columns
@@ -95,7 +96,7 @@ def _of_rows(path: Path, table: Table, keys: LabelKeys | None) -> Iterator[_Read
             label, *texts = cells
         else:
             raise RegardError(
-                f"{where}: must be a label and one or two texts, split at tabs, but has {len(cells)} columns"
+                f"{where}: must be a label and one or two texts, split at tabs, but has {counted(len(cells), 'column')}"
             )
         yield where, line, label, tuple(texts)
 
@@ -135,9 +136,11 @@ def _rows_tell(path: Path, member: type[Table]) -> bool:
     rows = [record.cells for record in records if any(map(str.strip, record.cells))]
     if len(rows) < 2 or inflection_columns(rows[1:]) is not None:
         return False
-    found = label_columns(rows, None, str(path))
+    found, names = label_columns(rows, None, str(path)), [cell.strip() for cell in rows[0]]
+    named = found.header and named_keys(names) is not None
+    if found.header and not named and name_sides(names):
+        return False
     own = [row[found.places[0]] for row in rows[found.header :] if len(row) == len(rows[0])]
-    named = found.header and named_keys([cell.strip() for cell in rows[0]]) is not None
     return len(set(own)) > 1 and (are_labels(own) or (named and len(set(own)) <= len(own) // 2))
 
 

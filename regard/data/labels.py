@@ -1,7 +1,7 @@
 """Labeled examples for classification: their classes by number, class weights, and batches of them."""
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -79,6 +79,10 @@ class LabeledTexts:
             LabeledTexts(self.texts.pick(rows), self.labels[rows], self.weights[rows])
             for rows in even_rows(self.texts.lengths, count)
         ]
+
+    def logits(self, model: Callable[..., Tensor]) -> Tensor:
+        """What a model makes of the texts."""
+        return model(*self.texts.parts)
 
 
 @dataclass(frozen=True)

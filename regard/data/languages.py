@@ -35,7 +35,24 @@ Zulu
 _THREE = """afr ara bel ben bul cat ces cmn cze dan deu dut ell eng epo est eus fas fin fra fre gle glg ger gre heb hin
 hrv hun hye ind isl ita jpn kat kaz khm kor lat lav lit mkd msa nld nno nob nor pes pol por ron rum rus slk slv spa
 sqi srp swa swe tam tat tel tgl tha tur ukr urd uzb vie wuu yid yue zho"""
-_ENDINGS = (*PACKED, ".txt", ".text", ".tok", ".tsv", ".csv", ".jsonl", ".json", ".ndjson", ".tmx", ".xlsx", ".zip")
+_SIDES = frozenset("src tgt trg ref hyp".split())
+"""what stands for a language in the names of sources and targets"""
+_ENDINGS = (
+    *PACKED,
+    ".bpe",
+    ".spm",
+    ".txt",
+    ".text",
+    ".tok",
+    ".tsv",
+    ".csv",
+    ".jsonl",
+    ".json",
+    ".ndjson",
+    ".tmx",
+    ".xlsx",
+    ".zip",
+)
 
 
 def language_code(name: str) -> str | None:
@@ -46,6 +63,11 @@ def language_code(name: str) -> str | None:
     if code in _codes() and (not region or re.fullmatch(r"[A-Z][a-z]{3}|hans|hant|[A-Za-z]{2}|\d{3}", region)):
         return code + name.strip()[len(code) :]
     return _named().get(folded)
+
+
+def code_of(name: str) -> str:
+    """The code of a language named in full, such as `German`; any other text as it is, for it may be a code."""
+    return _named().get(" ".join(name.casefold().split()), name)
 
 
 def language_in(name: str) -> str | None:
@@ -61,12 +83,14 @@ def language_in(name: str) -> str | None:
 
 
 def language_of(file: Path) -> str | None:
-    """`train.de`, `train.lc.de.gz` and `corpus.de.txt` are German; None where the name does not say."""
+    """`train.de`, `train.tok.de.gz`, `a.de.txt`, `train_de.txt` and `German.txt` are German; `train.src` is none."""
     parts = [part for part in file.name.split(".")[1:] if f".{part}" not in _ENDINGS]
     last = parts[-1] if parts else ""
     code, _, region = last.replace("-", "_").partition("_")
     plausible = 2 <= len(code) <= 3 and code.isalpha() and (not region or region.isalnum())
-    return last if plausible and not _both(last) else None
+    if not last and re.search(r"\.te?xt\b", file.name):
+        return language_in(file.name.partition(".")[0])
+    return last if plausible and code not in _SIDES and not _both(last) else None
 
 
 def language_pair(file: Path) -> tuple[str, str] | None:

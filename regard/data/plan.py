@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from regard.base.errors import RegardError, check_at_least, check_one_of
+from regard.base.wording import counted
 
 Counted = Literal["source", "target", "both"]
 Shuffle = Literal["auto", "whole", "chunks"]
@@ -116,7 +117,7 @@ class BatchPlan:
         self, source: Lengths, target: Lengths, settings: BatchSettings, parts: Sequence[WeightedPart] = ()
     ) -> None:
         if len(source) != len(target):
-            raise RegardError(f"batches: {len(source):,} sources but {len(target):,} targets")
+            raise RegardError(f"batches: {counted(len(source), 'source')} but {counted(len(target), 'target')}")
         self.settings = settings
         self._source, self._target = source, target
         cost = {"source": source, "target": target}.get(settings.counted)
@@ -129,20 +130,22 @@ class BatchPlan:
         self._parts = [part for part in parts if part.weight != 1.0] and parts
         self._latest: tuple[int, Plan] | None = None
         if not len(self._usable):
-            raise RegardError(f"batches: none of the {len(source):,} pairs can be used; {self.report()}")
+            raise RegardError(f"batches: none of the {counted(len(source), 'pair')} can be used; {self.report()}")
 
     def __len__(self) -> int:
         """The number of pairs in an epoch."""
         return len(self._usable)
 
     def report(self) -> str:
-        """A sentence on how many pairs are skipped and why; empty if none."""
+        """A sentence on how many pairs are left out of training and why; empty if none."""
         notes = []
         if self.too_long:
-            notes.append(f"{self.too_long:,} pairs are longer than longest = {self.settings.longest:,} tokens")
+            length = counted(self.too_long, "pair is", "pairs are")
+            notes.append(f"{length} longer than longest = {self.settings.longest:,} tokens")
         if self.over_budget:
-            notes.append(f"{self.over_budget:,} pairs do not fit a batch of tokens = {self.settings.tokens:,}")
-        return "; ".join(notes)
+            fits = counted(self.over_budget, "pair does", "pairs do")
+            notes.append(f"{fits} not fit a batch of tokens = {self.settings.tokens:,}")
+        return f"left out of training: {'; '.join(notes)}" if notes else ""
 
     def plan(self, epoch: int) -> Plan:
         """The batches of an epoch; the latest plan is cached."""

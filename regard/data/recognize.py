@@ -3,19 +3,21 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 
 from regard.base.errors import UsageError
 from regard.base.files import unreadable
 from regard.base.unpacking import PACKED, archive_names, opened
+from regard.base.wording import counted
 from regard.data.format import TEXT_FORMATS, Doubt, Format, Hints, Recognized
+from regard.data.formats.csv import DELIMITERS, even_delimiter
 from regard.data.formats.jsonl import Jsonl
 from regard.data.formats.marked import dash_of, marks_of
 from regard.data.formats.text import Text
 from regard.data.formats.tsv import Tsv
 from regard.data.languages import language_in, language_of
-from regard.data.table import table_lines
+from regard.data.table import MOST_TITLES, table_lines
 
 _ZIP, _OLE = b"PK\x03\x04", b"\xd0\xcf\x11\xe0"
 _LOOKED_AT = 1_000
@@ -41,9 +43,14 @@ _NO_LINES = {
     ".xlf": "an XLIFF file",
     ".docx": "a document",
     ".pdf": "a document",
+    ".html": "a web page",
+    ".htm": "a web page",
+    ".sgm": "a test set with markup",
+    ".sgml": "a test set with markup",
     ".parquet": "a Parquet file",
 }
 """files that hold text, but not line by line"""
+_HOLDING = {"jsonl": "JSON", "json": "JSON", "tmx": "a translation memory", "xlsx": "a spreadsheet"}
 
 
 def recognize(files: Sequence[Path], hints: Hints | None = None, name: str | None = None) -> Recognized:
@@ -63,6 +70,12 @@ def recognize(files: Sequence[Path], hints: Hints | None = None, name: str | Non
     kind = name or _kind(files[0], known)
     member: type[Format] = TEXT_FORMATS.get(kind, "--format")
     return member.recognize(files[0], known)
+
+
+def not_in_lines(file: Path) -> str | None:
+    """What a file is whose lines are no sentences, by its name: `an XLIFF file`, `a table`; None for plain text."""
+    kind = kind_by_name(file)
+    return _NO_LINES.get(_suffix(file)) or (None if kind is None else _HOLDING.get(kind, "a table"))
 
 
 def format_by_name(files: Sequence[Path]) -> Format | None:
@@ -118,21 +131,26 @@ def _tabbed(file: Path, lines: Sequence[str], by_name: str | None, hints: Hints)
     """Whether lines are rows of a table or sentences of a text."""
     counts = Counter(line.count("\t") for line in lines)
     share = 1 - counts[0] / len(lines)
-    if by_name == "tsv" or (share == 1 and len(counts) == 1):
-        return "csv" if _quoted(lines) else "tsv"
+    above = sum(1 for _ in takewhile(lambda line: "\t" not in line, lines))
+    titled = above <= MOST_TITLES and counts[0] == above < len(lines) - above
+    if by_name == "tsv" or (titled and len(counts) == 1 + bool(above)):
+        return "csv" if _quoted(lines[above:]) else "tsv"
     if share >= _SOME_TABS:
         usual = counts.most_common(1)[0][0]
         odd = next(line for line in lines if line.count("\t") != usual)
-        problem = f"{file}: most lines have {usual} tabs, but others {odd.count(chr(9))}, as in “{odd[:40].strip()}”"
-        raise Doubt(f"{problem}: a table or plain text?", "--format", "tsv or --format text")
+        tabs = f"most lines have {counted(usual, 'tab')}, but others {odd.count(chr(9))}"
+        raise Doubt(
+            f"{file}: {tabs}, as in “{odd[:40].strip()}”: a table or plain text?", "--format", "tsv or --format text"
+        )
     names = re.split("[,;]", lines[0])
     if len(names) >= 2 and len(lines) > 1 and sum(language_in(name.strip('" ')) is not None for name in names) >= 2:
         return "csv"
     if marks_of(lines) is not None:
         return "marked"
-    dash = dash_of(lines)
-    if dash is not None:
-        raise Doubt(f"{file}: a {dash} parts every line: pairs or plain text?", "--format", "marked or --format text")
+    even, dash = even_delimiter(file), dash_of(lines)
+    if even is not None or dash is not None:
+        mark, way = (DELIMITERS[even], "csv") if even else (str(dash).strip(), "marked")
+        raise Doubt(f"{file}: a {mark} parts every line: pairs or plain text?", "--format", f"{way} or --format text")
     if hints.columns is not None:
         raise UsageError(f"{file}: has no columns: its lines have neither tabs nor a header")
     return "text"

@@ -6,17 +6,20 @@ Text files with delimiters and spreadsheets differ in how they give their rows; 
 import re
 from abc import abstractmethod
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import dataclass, field, replace
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import ClassVar, NamedTuple, Self
 
-from regard.base.errors import ConfigError, RegardError, unknown
+from regard.base.errors import ConfigError, RegardError, check_at_least, unknown
 from regard.base.files import read_lines
+from regard.base.wording import counted
 from regard.data.column_choice import ColumnChoice, choose_columns, joined_columns
 from regard.data.format import SIDES, Format, Hints, Recognized, TextRow
 
 _LOOKED_AT = 1_000
+MOST_TITLES = 5
+"""rows above a table that may be titles of it"""
 _SETTING = re.compile(r"#(separator|html|tags|columns|notetype|deck|guid)( column)?:")
 _BREAKS = re.compile(r"\s*[\r\n]+\s*")
 
@@ -41,14 +44,19 @@ class Table(Format):
     """The base of formats with columns. Every row must have as many cells as the first one."""
 
     unit: ClassVar[str] = "line"
+    wider: ClassVar[str] = ""
+    """what may be wrong with a row that has more cells than the first one"""
 
     columns: tuple[int | str, ...] | None = None
     """source and target, or one for a language model: numbers from 1 or names in the header, those that are read
     together joined by a plus sign (`1+3`); none: the only two"""
     header: bool = False
     """whether the first row holds names"""
+    title: int = field(default=0, repr=False)
+    """how many rows above the table, such as a title, are not read; blank ones are not counted"""
 
     def __post_init__(self) -> None:
+        check_at_least("title", 0, title=self.title)
         if self.columns is None:
             return
         if not 1 <= len(self.columns) <= 2:
@@ -78,26 +86,29 @@ class Table(Format):
         return len(self.columns or SIDES)
 
     def rows(self, files: Sequence[Path]) -> Iterator[TextRow]:
-        file, count, first = files[0], 0, 0
+        file, count, first, above = files[0], 0, 0, self.title
         chosen: tuple[tuple[int, ...], ...] = ()
         for line, cells in self.records(file):
             if not any(map(str.strip, cells)):
                 yield TextRow(line, ("",) * self.sides(files))
                 continue
+            if above:
+                above -= 1
+                continue
             if not first:
                 first, count, chosen = line, len(cells), self._places(file, line, cells)
                 if self.header:
                     continue
-            if len(cells) != count:
-                raise RegardError(
-                    f"{file}, {self.unit} {line}: has {_columns(len(cells))}, but {self.unit} {first} has {count}"
-                )
+            self._check_width(file, Record(line, cells), first, count)
             yield TextRow(line, tuple(" ".join(cells[at] for at in own) for own in chosen))
 
     def words(self) -> str:
         named = self.columns or (1, 2)
         columns = f"column{'s' if len(named) == 2 else ''} {' and '.join(map(str, named))}"
-        return f"{self.kind()}, {columns}, {'header skipped' if self.header else 'no header'}"
+        return f"{self.kind()}, {columns}, {_skipped(self.title, self.header)}"
+
+    def key(self) -> list[str]:
+        return super().key() + ([f"title={self.title}"] if self.title else [])
 
     def place(self, files: Sequence[Path], line: int, side: int) -> str:
         column = f"column {self.columns[side]}" if self.columns else SIDES[side]
@@ -113,14 +124,12 @@ class Table(Format):
         sample = [record for record in islice(self.records(file), _LOOKED_AT) if any(map(str.strip, record.cells))]
         if not sample:
             raise RegardError(f"{file}: the file is empty")
+        title = _title_rows(sample)
+        sample = sample[title:]
         for record in sample:
-            if len(record.cells) != len(sample[0].cells):
-                raise RegardError(
-                    f"{file}, {self.unit} {record.line}: has {_columns(len(record.cells))}, but {self.unit} "
-                    f"{sample[0].line} has {len(sample[0].cells)}"
-                )
+            self._check_width(file, record, sample[0].line, len(sample[0].cells))
         found: ColumnChoice = choose_columns(file, [record.cells for record in sample], hints)
-        chosen = type(self)(**(vars(self) | {"columns": found.columns, "header": found.header}))
+        chosen = replace(self, columns=found.columns, header=found.header, title=title)
         read = chosen._places(file, sample[0].line, sample[0].cells)
         unread = len(sample[0].cells) - len({place for own in read for place in own})
         return Recognized(
@@ -128,8 +137,15 @@ class Table(Format):
             source=found.source,
             target=found.target,
             document=found.document,
-            besides=f", {unread} other column{'s' if unread > 1 else ''} not read" if unread else "",
+            besides=f", {counted(unread, 'other column')} not read" if unread else "",
         )
+
+    def _check_width(self, file: Path, record: Record, first: int, count: int) -> None:
+        """Refuse a row that has not as many cells as the first one, on line `first`."""
+        if len(record.cells) != count:
+            where, wide = f"{file}, {self.unit} {record.line}", counted(len(record.cells), "column")
+            hint = self.wider if len(record.cells) > count else ""
+            raise RegardError(f"{where}: has {wide}, but {self.unit} {first} has {count}{hint}")
 
     def _places(self, file: Path, line: int, cells: list[str]) -> tuple[tuple[int, ...], ...]:
         """The places of the columns of each side, from 0."""
@@ -142,7 +158,9 @@ class Table(Format):
                 raise ConfigError(unknown(f"{file}, {self.unit} {line}", column, names, "columns"))
             found = names.index(column) if isinstance(column, str) else column - 1
             if found >= len(cells):
-                raise ConfigError(f"{file}, {self.unit} {line}: has {_columns(len(cells))}, so there is no {column}")
+                raise ConfigError(
+                    f"{file}, {self.unit} {line}: has {counted(len(cells), 'column')}, so there is no {column}"
+                )
             return found
 
         return tuple(tuple(map(place, joined_columns(column, names))) for column in self.columns or (1, 2))
@@ -153,5 +171,15 @@ def one_line(cell: str) -> str:
     return _BREAKS.sub(" ", cell).strip(" ")
 
 
-def _columns(count: int) -> str:
-    return f"{count} column{'' if count == 1 else 's'}"
+def _title_rows(sample: Sequence[Record]) -> int:
+    """How many of the first rows fill their first cell alone, above a table whose rows fill several."""
+    filled = [[at for at, cell in enumerate(record.cells) if cell.strip()] for record in sample]
+    above = sum(1 for _ in takewhile(lambda places: places == [0], filled))
+    wide = sum(len(places) > 1 for places in filled[above:])
+    return above if above <= MOST_TITLES and above < wide and 2 * wide > len(filled) - above else 0
+
+
+def _skipped(title: int, header: bool) -> str:
+    if not title:
+        return "header skipped" if header else "no header"
+    return "title and header skipped" if header else "title skipped, no header"

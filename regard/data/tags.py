@@ -23,6 +23,7 @@ from torch import Tensor
 
 from regard.base.errors import RegardError
 from regard.base.files import read_lines
+from regard.base.wording import counted
 from regard.data.column_choice import are_labels
 from regard.data.framed import Frame, FramedTexts, batch_of
 from regard.data.item import even_rows
@@ -107,7 +108,7 @@ def _of_columns(
         for what, place in (("tag", column), ("factor", factor)):
             if columns and place is not None and len(columns) < place:
                 raise RegardError(
-                    f"{path}, line {number}: has {len(columns)} columns, so there is no {what} in column {place}"
+                    f"{path}, line {number}: has {counted(len(columns), 'column')}, so no {what} in column {place}"
                 )
         if columns:
             words.append(columns[0])
@@ -128,9 +129,9 @@ def _of_objects(lines: Iterator[tuple[int, str]], path: Path, factor: int | None
         except (msgspec.DecodeError, KeyError) as error:
             raise RegardError(f"{where}: must be a JSON object with the lists words and tags ({error})") from error
         if len(words) != len(tags):
-            raise RegardError(f"{where}: has {len(words)} words, but {len(tags)} tags")
+            raise RegardError(f"{where}: has {counted(len(words), 'word')}, but {counted(len(tags), 'tag')}")
         if factor is not None and len(words) != len(factors):
-            raise RegardError(f"{where}: has {len(words)} words, but {len(factors)} factors")
+            raise RegardError(f"{where}: has {counted(len(words), 'word')}, but {counted(len(factors), 'factor')}")
         if not words or any(len(word.split()) != 1 for word in words):
             raise RegardError(f"{where}: each word must be a text without spaces")
         yield TaggedSentence(tuple(words), tuple(tags), number, tuple(factors))

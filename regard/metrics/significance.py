@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from regard.base.errors import UsageError
+from regard.base.wording import counted
 from regard.metrics.quality import MEASURES, metric_of
 
 
@@ -53,7 +54,7 @@ def paired_bootstrap(
     >>> second = Judged(("a b c d", "f"), ("a b c d", "f"))
     >>> [str(score) for score in paired_bootstrap({"one": first, "two": second}, measures=["exact match"])]
 
-    A p-value is 1 where the outputs of a measure do not differ at all; sacrebleu gives 1 / (samples + 1) there.
+    A p-value is 1 where two scores are equal, such as two BLEU of 0; sacrebleu gives 1 / (samples + 1) there.
     """
     from sacrebleu.significance import PairedTest  # imported here: takes half a second that only a comparison needs
 
@@ -68,10 +69,9 @@ def paired_bootstrap(
     for measure, own in zip(measures, (name for name in scores if name != "System"), strict=True):
         base, *_ = scores[own]
         for name, result in zip(names, scores[own], strict=True):
-            same = systems[name].outputs == first.outputs
-            p_value = None if result is base else 1.0 if same else float(result.p_value)
             score, spread = float(result.score), float(result.ci)
             difference = score - float(base.score)
+            p_value = None if result is base else 1.0 if difference == 0 else float(result.p_value)
             found.append(PairedScore(name, measure, score, spread, difference, p_value, str(signatures[own])))
     return found
 
@@ -84,6 +84,8 @@ def _check(systems: Mapping[str, Judged]) -> None:
     for name, judged in systems.items():
         if len(judged.outputs) != len(first.references):
             lines, wanted = len(judged.outputs), len(first.references)
-            raise UsageError(f"{name}: has {lines:,} outputs, but the test set has {wanted:,} sentences")
+            raise UsageError(
+                f"{name}: has {counted(lines, 'output')}, but the test set has {counted(wanted, 'sentence')}"
+            )
         if judged.references != first.references:
             raise UsageError(f"{name}: was evaluated on another test set than {baseline}")

@@ -61,6 +61,14 @@ def test_writing_follows_a_link_and_keeps_it(tmp_path: Path) -> None:
     assert real.read_text() == "new"
 
 
+def test_folders_are_made(tmp_path: Path) -> None:
+    files.make_folder(tmp_path / "a" / "b")
+    files.make_folder(tmp_path / "a" / "b")
+    files.write_text(tmp_path / "a" / "b" / "c", "text")
+    with pytest.raises(RegardError, match=r"c: the folder cannot be made: file exists"):
+        files.make_folder(tmp_path / "a" / "b" / "c")
+
+
 def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     with pytest.raises(RegardError, match=r"there is no folder .*gone"):
         files.write_text(tmp_path / "gone" / "a.txt", "x")
@@ -115,6 +123,7 @@ def test_a_file_that_iconv_would_spoil_is_told_as_what_it_is(tmp_path: Path, raw
         (b"sehr gr\xfc\xdfe\n", "; if 'grüße' looks right, by: iconv -f WINDOWS-1252 -t UTF-8 "),
         (b"sehr \xe4hnlich\n", "; if 'ähnlich' looks right, by: "),
         (b"a" * 99 + b"\xe4" + b"b" * 99, f"; if '{'a' * 20}ä{'b' * 19}' looks right, by: "),
+        ("Pán tlačí, dětí\n".encode("cp1250"), "; if 'Pán' and 'tlaèí' and 'dìtí' look right, by: "),
         (b"no \x81 letter\n", "to UTF-8$"),
     ],
 )
@@ -206,3 +215,13 @@ def test_pieces_are_the_text(tmp_path: Path) -> None:
     (tmp_path / "a").write_bytes(b"a\n\xff\n")
     with pytest.raises(RegardError, match="near line 1: not UTF-8"):
         list(files.read_pieces(tmp_path / "a"))
+
+
+def test_lines_of_old_macs_are_told(tmp_path: Path) -> None:
+    """Three lines were read as one pair."""
+    path = tmp_path / "a b.en"
+    path.write_bytes(b"One.\rTwo.\rThree.\r")
+    with pytest.raises(RegardError, match=r"end in a carriage return alone; convert it by: tr .* > 'a b-lines\.en'"):
+        list(files.read_lines(path))
+    path.write_bytes(b"One.\rTwo.\rThree.\r\n")
+    assert list(files.read_lines(path)) == ["One.\rTwo.\rThree."]

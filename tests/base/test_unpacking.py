@@ -5,6 +5,7 @@ import gzip
 import importlib
 import lzma
 import sys
+import tarfile
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -23,6 +24,36 @@ PACKERS: dict[str, Callable[[bytes], bytes]] = {
     "Zstandard": ZSTD.compress,
 }
 TEXT = "".join(f"line {number}\n" for number in range(5_000))
+
+
+@pytest.mark.parametrize(
+    ("flags", "method", "fault"),
+    [
+        (1, 0, "is protected by a password; unpack it first"),
+        (0, 9, "is packed in a way that is not known here; unpack"),
+    ],
+)
+def test_what_an_archive_hides_is_told(flags: int, method: int, fault: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("a.txt", TEXT)
+    data = bytearray(path.read_bytes())
+    for at, flag in ((0, 6), (data.rindex(b"PK\x01\x02"), 8)):
+        data[at + flag : at + flag + 4] = bytes([flags, 0, method, 0])
+    path.write_bytes(data)
+    with pytest.raises(RegardError, match=fault):
+        list(read_lines(path / "a.txt"))
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_tar_archive_is_no_text(packed: bool, tmp_path: Path) -> None:
+    """Its headers were read as lines of a language model."""
+    (tmp_path / "train.en").write_text(TEXT, encoding="utf-8")
+    path = tmp_path / "corpus.tgz"
+    with tarfile.open(path, "w:gz" if packed else "w") as archive:
+        archive.add(tmp_path / "train.en")
+    with pytest.raises(RegardError, match=r"corpus.tgz: is a tar archive; unpack it by: tar -xf "):
+        list(read_lines(path))
 
 
 @pytest.mark.parametrize("kind", PACKERS)

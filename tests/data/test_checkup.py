@@ -146,3 +146,14 @@ def test_a_finding_shows_the_first_places(count: int, shown: str) -> None:
     for place in "abcdefg"[:count]:
         finding.add(place)
     assert str(finding) == f"{count} things {shown}: look"
+
+
+def test_a_finding_may_be_of_one_line(tmp_path: Path) -> None:
+    assert str(Finding("lines stand", "look", 1, ["a"], one="line stands")) == "1 line stands (a): look"
+    assert str(Finding("lines stand", "look", 2, one="line stands")) == "2 lines stand: look"
+    pairs = sentences(100)
+    found = check(tmp_path, [*pairs, pairs[0], (pairs[1][0], "")]).findings
+    assert [str(one).split(":")[0] for one in found] == [
+        "1 line has a blank side",
+        "1 pair occurs once more (line 101)",
+    ]

@@ -27,6 +27,12 @@ def test_an_attribution_or_a_number_is_no_sentence() -> None:
     assert choose_columns(FILE, [["a", "score", "b", "origin"], *scored], Hints()).columns == ("a", "b")
 
 
+def test_codes_beside_texts_are_no_header() -> None:
+    """The first row of Tatoeba's pairs names two languages, as all others do."""
+    rows = [[str(at), "eng", row[0], str(at + 7), "deu", row[1]] for at, row in enumerate(PAIRS)]
+    assert choose_columns(FILE, rows, Hints()) == ColumnChoice((3, 6), header=False)
+
+
 def test_names_choose_columns_and_languages() -> None:
     rows = [["id", "de", "en", "document"], *[["1", row[1], row[0], "d"] for row in PAIRS]]
     assert choose_columns(FILE, rows, Hints()) == ColumnChoice(("de", "en"), True, "de", "en", "document")
@@ -69,6 +75,11 @@ def test_what_is_in_doubt_is_asked() -> None:
     with pytest.raises(Doubt, match=r"the first row \(Anglais \| Allemand\) may be a header; say it with --header or"):
         choose_columns(FILE, [["Anglais", "Allemand"], *PAIRS], Hints())
     assert choose_columns(FILE, [["Anglais", "Allemand"], *PAIRS], Hints(header=True)).header
+    numbered = [[str(at), "x", row[0], row[1], row[0][::-1]] for at, row in enumerate(PAIRS)]
+    with pytest.raises(Doubt, match=r"5 columns do not tell which are source and target .* --columns 3,4"):
+        choose_columns(FILE, numbered, Hints())
+    with pytest.raises(Doubt, match=r"column 3 alone holds texts, .* --columns 3 for a language model"):
+        choose_columns(FILE, [[str(at), "eng", row[0]] for at, row in enumerate(PAIRS)], Hints())
     with pytest.raises(Doubt, match="has one column, but a translation needs two"):
         choose_columns(FILE, [[row[0]] for row in PAIRS], Hints())
 

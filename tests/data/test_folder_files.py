@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from regard.base.errors import UsageError
-from regard.data.folder_files import FileSets, files_in, is_container
+from regard.data.folder_files import FileSets, files_in, is_container, sides_in
 from regard.data.format import Doubt
 
 
@@ -28,8 +28,18 @@ def test_parallel_files_are_found(tmp_path: Path) -> None:
         ["val.en", "val.de"],
         ["test2016.en", "test2016.de"],
     ]
-    with pytest.raises(Doubt, match=r"which is the source\?; say it with --source de --target en"):
+    with pytest.raises(Doubt, match=r"which is the source\? Say it with --source de --target en"):
         files_in(tmp_path)
+
+
+@pytest.mark.parametrize("names", [("src-{}.txt", "tgt-{}.txt"), ("{}.src", "{}.trg"), ("{}_source", "{}_target")])
+def test_source_and_target_may_be_named_so(names: tuple[str, str], tmp_path: Path) -> None:
+    wanted = [[name.format(which) for name in names] for which in ("train", "val", "test")]
+    assert named(files_in(fill(tmp_path, *(name for own in wanted for name in own)))) == wanted
+
+
+def test_what_is_told_about_a_text_is_no_part_of_it(tmp_path: Path) -> None:
+    assert named(files_in(fill(tmp_path, "fra.txt", "_about.txt")))[0] == ["fra.txt"]
 
 
 def test_one_table_a_set(tmp_path: Path) -> None:
@@ -83,3 +93,9 @@ def test_what_holds_no_text_is_for_others(tmp_path: Path) -> None:
     assert not is_container(tmp_path / "cat.png")
     with pytest.raises(UsageError, match="has no training files"):
         files_in(fill(tmp_path, "dev.en", "dev.de"), source="en")
+
+
+def test_files_that_differ_in_their_language_alone_belong_together(tmp_path: Path) -> None:
+    for name in ("train.en", "train.de", "train.lc.en", "train.lc.de", "val.en", "program.cs", "a.tsv"):
+        (tmp_path / name).touch()
+    assert sides_in(tmp_path) == {"train": [tmp_path / "train.de", tmp_path / "train.en"]}

@@ -36,3 +36,4 @@ def test_a_doubt_says_how_to_end_it() -> None:
     doubt = Doubt("a.csv: two ways", "--columns", "1,2")
     assert isinstance(doubt, UsageError)
     assert str(doubt) == "a.csv: two ways; say it with --columns 1,2"
+    assert str(Doubt("a: which?", "--source", "en")) == "a: which? Say it with --source en"

@@ -140,3 +140,9 @@ def test_questions_about_pictures(tmp_path: Path) -> None:
     assert found.which.tolist() == [1, 1, 0]
     assert found.questions is not None
     assert torch.equal(found.questions, torch.eye(3))
+    for wrong in (np.full((3, 3), np.nan), np.zeros(3)):
+        np.savez(
+            tmp_path / "b.npz", pictures=PIXELS, which=[1, 1, 0], questions=wrong, labels=np.array(["x", "y", "x"])
+        )
+        with pytest.raises(RegardError, match="questions must be finite numbers, one row for each question"):
+            read_arrays(tmp_path / "b.npz", "train")

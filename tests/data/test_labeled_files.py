@@ -56,6 +56,10 @@ def test_what_holds_labels_is_told(tmp_path: Path) -> None:
     assert not tells_labels(written(tmp_path, "d.jsonl", '{"en": "x", "de": "y"}\n'))
     reviewed = "".join(f"{text}\t{text} de\tAnn\n" for _, text in rows)
     assert not tells_labels(written(tmp_path, "f.tsv", reviewed))  # one text for all of them tells nothing
+    checked = "".join(f"{text},{text} de,{('ok', '')[at % 2]}\n" for at, (_, text) in enumerate(rows))
+    for header in ("English,German,No\n", "src,tgt,split\n"):  # names of both sides tell pairs
+        assert not tells_labels(written(tmp_path, "g.csv", header + checked))
+    assert tells_labels(written(tmp_path, "g.csv", "text,text2,label\n" + checked))
     assert not tells_labels(written(tmp_path, "e.tsv", "broken\n"))
 
 
@@ -71,7 +75,7 @@ def test_the_hash_of_a_folder_follows_its_files(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "complaint"),
     [
-        ("a.tsv", "yes one\n", "line 1: must be a label and one or two texts, split at tabs, but has 1 columns"),
+        ("a.tsv", "yes one\n", "line 1: must be a label and one or two texts, split at tabs, but has 1 column"),
         ("a.tsv", "yes\tone\nno\ta\tb\n", "line 2: has 2 texts, but the lines before have 1"),
         ("a.tsv", "\tone\n", "line 1: must have one label; set data.labels"),
         ("a.tsv", "\n", "there are no examples"),

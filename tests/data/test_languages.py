@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from regard.data.languages import language_code, language_in, language_of, language_pair
+from regard.data.languages import code_of, language_code, language_in, language_of, language_pair
 
 
 @pytest.mark.parametrize(
@@ -58,6 +58,10 @@ def test_one_file_may_name_both_languages(name: str, codes: tuple[str, str] | No
     assert language_pair(Path(name)) == codes
 
 
+def test_a_language_may_be_said_in_full() -> None:
+    assert [code_of(name) for name in ("German", "pt-BR", "EN", "gsw")] == ["de", "pt-BR", "EN", "gsw"]
+
+
 def test_a_pair_of_languages_is_not_one() -> None:
     assert language_of(Path("corpus.en-fr")) is None
     assert language_of(Path("corpus.en-fr.fr.zst")) == "fr"
@@ -78,6 +82,11 @@ def test_a_pair_of_languages_is_not_one() -> None:
         ("de", None),
         ("train.2024", None),
         ("train.english", None),
+        ("train.src", None),
+        ("train.de.bpe", "de"),
+        ("de.txt", "de"),
+        ("train_de.txt.gz", "de"),
+        ("German.txt", "de"),
     ],
 )
 def test_the_last_plausible_ending_is_the_language(name: str, code: str | None) -> None:

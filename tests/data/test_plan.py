@@ -112,14 +112,14 @@ def test_pairs_left_out_are_reported() -> None:
     assert (batches.too_long, batches.over_budget) == (2, 1)
     assert np.concatenate(list(batches.plan(0))).tolist() in ([0, 4], [4, 0])
     assert batches.report() == (
-        "2 pairs are longer than longest = 40 tokens; 1 pairs do not fit a batch of tokens = 30"
+        "left out of training: 2 pairs are longer than longest = 40 tokens; 1 pair does not fit a batch of tokens = 30"
     )
-    with pytest.raises(RegardError, match="none of the 1 pairs can be used; 1 pairs do not fit"):
+    with pytest.raises(RegardError, match="none of the 1 pair can be used; left out of training: 1 pair does"):
         made([(9, 9)], tokens=8)
 
 
 def test_sides_must_be_equally_many() -> None:
-    with pytest.raises(RegardError, match="2 sources but 1 targets"):
+    with pytest.raises(RegardError, match="2 sources but 1 target"):
         BatchPlan(np.ones(2, np.int32), np.ones(1, np.int32), BatchSettings())
 
 

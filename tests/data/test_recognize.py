@@ -59,13 +59,14 @@ def test_the_content_tells_the_format_whatever_the_name(text: str, packed: bool,
     assert recognize([path]).format == FORMS[text]
 
 
-@pytest.mark.parametrize("names", [["a.en.srt", "a.de.srt"], ["a.po"], ["a.parquet"]])
+@pytest.mark.parametrize("names", [["a.en.srt", "a.de.srt"], ["a.po"], ["a.parquet"], ["a.html"], ["newstest.sgm"]])
 def test_text_that_does_not_stand_in_lines_is_told(names: list[str], tmp_path: Path) -> None:
     files = [tmp_path / name for name in names]
     for file in files:
         file.write_text("1\n00:00:01,000 --> 00:00:02,000\nA man.\n", encoding="utf-8")
     with pytest.raises(
-        UsageError, match=r"is (a subtitle file|a message catalog|a Parquet file), not lines of text; write its"
+        UsageError,
+        match=r"is (a subtitle file|a message catalog|a Parquet file|a web page|a test set with markup), not",
     ):
         recognize(files)
     assert recognize(files[:1], name="text").format == Text()
@@ -94,16 +95,14 @@ def test_two_files_are_parallel_text(tmp_path: Path) -> None:
 def test_tabs_in_some_lines_are_in_doubt(tmp_path: Path) -> None:
     path = tmp_path / "data.txt"
     path.write_text("a\tb\nc\td\ne\n", encoding="utf-8")
-    with pytest.raises(
-        Doubt, match=r"most lines have 1 tabs, but others 0, as in “e”: a table or plain text\?.*tsv or"
-    ):
+    with pytest.raises(Doubt, match=r"most lines have 1 tab, but others 0, as in “e”: a table or plain text\?.*tsv or"):
         recognize([path])
     assert recognize([path], name="text").format == Text()
     with pytest.raises(RegardError, match="line 3: has 1 column, but line 1 has 2"):
         recognize([path], name="tsv")
 
 
-@pytest.mark.parametrize("dash", ["-", "–", "="])
+@pytest.mark.parametrize("dash", ["-", "–", "=", "/"])
 def test_a_dash_in_every_line_is_in_doubt(dash: str, tmp_path: Path) -> None:
     path = tmp_path / "words.txt"
     path.write_text(f"the cat {dash} die Katze\nwell-known {dash} bekannt\n" * 3, encoding="utf-8")
@@ -115,9 +114,38 @@ def test_a_dash_in_every_line_is_in_doubt(dash: str, tmp_path: Path) -> None:
     assert recognize([path], name="text").format == Text()
 
 
+@pytest.mark.parametrize(
+    ("line", "name", "form"),
+    [
+        ("Go now.;Geh jetzt.\n", "a semicolon", Csv(columns=(1, 2), delimiter=";")),
+        ('"Go, now.","Geh jetzt."\n', "a comma", Csv(columns=(1, 2))),
+        ("to go: gehen\n", "a :", Marked(columns=(1, 2), between=": ")),
+    ],
+)
+def test_pairs_without_a_header_are_no_running_text(line: str, name: str, form: object, tmp_path: Path) -> None:
+    """They were taken for one side of text, without a word of doubt."""
+    path = tmp_path / "words.txt"
+    path.write_text(line * 20, encoding="utf-8")
+    way = "csv" if isinstance(form, Csv) else "marked"
+    with pytest.raises(Doubt, match=f"{name} parts every line: pairs or plain text.*--format {way} or --format text"):
+        recognize([path])
+    assert recognize([path], name=way).format == form
+    path.write_text(line * 20 + "All of this is a text.\n", encoding="utf-8")
+    assert recognize([path]).format == Text()
+
+
 def test_a_csv_that_is_tab_separated_is_read_as_such(tmp_path: Path) -> None:
     (tmp_path / "a.csv").write_text('"Hi," he said.\tHallo\nGo, now.\tGeh\n', encoding="utf-8")
     assert recognize([tmp_path / "a.csv"]).format == Tsv(columns=(1, 2))
+
+
+def test_a_title_above_tabs_is_no_doubt(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    path.write_text("Our pairs\n" + "one\teins\ntwo\tzwei\n" * 3, encoding="utf-8")
+    assert recognize([path]).format == Tsv(columns=(1, 2), title=1)
+    path.write_text("one\n" * 3 + "two\tzwei\n" * 3 + "three\n", encoding="utf-8")
+    with pytest.raises(Doubt, match="a table or plain text"):
+        recognize([path])
 
 
 def test_columns_of_a_text_without_any_are_refused(tmp_path: Path) -> None:

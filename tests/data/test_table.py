@@ -1,5 +1,6 @@
 """Tables: columns by number or name, and rows that do not fit."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -68,3 +69,27 @@ def test_columns_that_make_no_sense_are_refused(columns: tuple[int | str, ...], 
 def test_a_cell_becomes_a_line() -> None:
     assert one_line(" a \r\n\n b\u2028c ") == "a b\u2028c"
     assert one_line("") == ""
+
+
+def test_titles_above_a_table_are_no_rows(tmp_path: Path) -> None:
+    files = put(tmp_path, "Our translations\n\nof 2026\t\nen\tde\na cat\teine Katze\nb\ty\n")
+    found = Tsv.recognize(files[0], Hints()).format
+    assert found == Tsv(columns=("en", "de"), header=True, title=2)
+    assert found.words() == "tab-separated, columns en and de, title and header skipped"
+    rows = [TextRow(2, ("", "")), TextRow(5, ("a cat", "eine Katze")), TextRow(6, ("b", "y"))]
+    assert list(found.rows(files)) == rows
+    assert found.key() == [repr(replace(found, title=0)), "title=2"]  # older runs keep their fingerprints
+    files = put(tmp_path, "Our translations\na b c d\tw x y z\ne f g h\ts t u v\n")
+    found = Tsv.recognize(files[0], Hints()).format
+    assert found.words() == "tab-separated, columns 1 and 2, title skipped, no header"
+    assert next(iter(found.rows(files))) == TextRow(2, ("a b c d", "w x y z"))
+
+
+@pytest.mark.parametrize("rows", ["a\t\nb\t\nc\tx\n", "\tx\na\ty\nb\tz\n"])
+def test_rows_without_a_translation_are_no_titles(rows: str, tmp_path: Path) -> None:
+    assert Tsv.recognize(put(tmp_path, rows)[0], Hints(header=False)).format == Tsv(columns=(1, 2))
+
+
+def test_many_rows_of_one_cell_are_no_titles(tmp_path: Path) -> None:
+    with pytest.raises(RegardError, match="line 7: has 2 columns, but line 1 has 1"):
+        Tsv.recognize(put(tmp_path, "a\n" * 6 + "b\tx\n" * 20)[0], Hints())

@@ -43,7 +43,7 @@ def test_factors_are_read_and_stand_at_all_tokens_of_their_word(tmp_path: Path) 
         assert read_tagged(path, factor=2)[0].factors == ("NN", "VB")
     assert factor_column(columns) == 2
     assert factor_column(written(tmp_path, "b.txt", "dogs B-NP\nran O\n\n")) is None
-    with pytest.raises(RegardError, match="line 1: has 3 columns, so there is no factor in column 4"):
+    with pytest.raises(RegardError, match="line 1: has 3 columns, so no factor in column 4"):
         read_tagged(columns, factor=4)
     subwords = learn_subwords(["dogs ran"] * 3, SubwordSettings(kind="character"))
     (tokens, segments), _ = word_row(subwords, ["dogs", "ran"], Frame(), [2, 1])
@@ -59,7 +59,7 @@ def test_factors_are_read_and_stand_at_all_tokens_of_their_word(tmp_path: Path) 
         ("a.txt", "the DT\ndog\n", "line 2: must be a word and, in the last column, its tag"),
         ("a.txt", "\n", "there are no sentences"),
         ("a.jsonl", '{"words": ["a"]}\n', "line 1: must be a JSON object with the lists words and tags"),
-        ("a.jsonl", '{"words": ["a"], "tags": []}\n', "line 1: has 1 words, but 0 tags"),
+        ("a.jsonl", '{"words": ["a"], "tags": []}\n', "line 1: has 1 word, but 0 tags"),
         ("a.jsonl", '{"words": ["a b"], "tags": ["X"]}\n', "line 1: each word must be a text without spaces"),
     ],
 )

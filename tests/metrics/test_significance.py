@@ -67,6 +67,12 @@ def test_equal_outputs_are_no_difference() -> None:
     assert (same.difference, same.p_value) == (0, 1)
 
 
+def test_equal_scores_are_no_difference() -> None:
+    systems = {"one": judged(["xx"] * 60), "two": judged(["yy zz"] * 60)}
+    _, two = paired_bootstrap(systems, samples=50, measures=["BLEU"])
+    assert (two.value, two.difference, two.p_value) == (0.0, 0.0, 1.0)
+
+
 def test_it_reads_at_a_glance() -> None:
     assert str(PairedScore("a", "BLEU", 30.0, 1.0)) == "30.00 ± 1.00"
     assert str(PairedScore("b", "BLEU", 32.5, 1.0, 2.5, 0.003)) == "32.50 ± 1.00 (+2.50, p = 0.0030)"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Self
+from typing import ClassVar, Self
 
 from regard.base.errors import ConfigError, RegardError
 from regard.base.files import read_lines
@@ -18,11 +18,14 @@ DELIMITERS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "bar"}
 _SEPARATOR = re.compile('"?sep=([^"])"?')
 """the first line by which Excel is told the delimiter"""
 _LOOKED_AT = 1_000
+_FEW_LINES = 20
 
 
 @dataclass(frozen=True)
 class Csv(Table):
     """A cell that holds delimiters, quotes or line breaks is put in double quotes, and quotes in it are doubled."""
+
+    wider: ClassVar[str] = "; a cell that holds the delimiter is put in quotes"
 
     delimiter: str = ","
     """what parts the columns: one character, such as a comma, a semicolon or a tab"""
@@ -35,7 +38,7 @@ class Csv(Table):
     def records(self, file: Path) -> Iterator[Record]:
         text = enumerate(table_lines(file))
         lines = ("\n" if at == 0 and _SEPARATOR.fullmatch(line) else f"{line}\n" for at, line in text)
-        reader = csv.reader(lines, delimiter=self.delimiter, strict=True)
+        reader = csv.reader(lines, delimiter=self.delimiter, strict=True, skipinitialspace=True)
         while True:
             start = reader.line_num + 1
             try:
@@ -70,6 +73,18 @@ class Csv(Table):
                 continue
             raise RegardError(f"{file}: is not CSV: its lines are not parted by commas, semicolons or tabs")
         return cls(delimiter=max(likely, key=lambda one: likely[one].most_common(1)[0][1]))
+
+
+def even_delimiter(file: Path) -> str | None:
+    """The semicolon or comma that parts all of a text's first rows, not few, into equally many cells, none empty."""
+    for delimiter in (";", ","):
+        try:
+            rows = [row.cells for row in islice(Csv(delimiter=delimiter).records(file), _LOOKED_AT) if any(row.cells)]
+        except RegardError:  # its quotes are those of a text
+            continue
+        if len(rows) >= _FEW_LINES and len(rows[0]) > 1 and all(len(row) == len(rows[0]) and all(row) for row in rows):
+            return delimiter
+    return None
 
 
 def _widths(file: Path, delimiter: str) -> Counter[int]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from regard.base.errors import RegardError
 from regard.base.files import LONGEST_LINE, read_pieces
-from regard.data.formats.jsonl import Jsonl
+from regard.data.formats.jsonl import SHAPE, Jsonl
 
 _BETWEEN = re.compile(r"[\s,]*")
 
@@ -39,7 +39,8 @@ class Json(Jsonl):
                         break  # the object goes on in the next piece
                     raise RegardError(f"{file}, line {line}: not a JSON object: {error}") from error
                 if not isinstance(value, dict):
-                    raise RegardError(f"{file}, line {line}: not a JSON object: {rest[at:after][:40]}")
+                    found = f"not a JSON object: {rest[at:after][:40]}"
+                    raise RegardError(f"{file}, line {line}: {found}; an object for each pair is wanted: {SHAPE}")
                 yield line, value
                 line, at = line + rest.count("\n", at, after), after
             rest = rest[at:]

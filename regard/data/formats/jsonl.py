@@ -10,7 +10,8 @@ import msgspec
 
 from regard.base.errors import ConfigError, RegardError
 from regard.base.files import read_lines
-from regard.data.column_choice import heads_numbers
+from regard.base.wording import counted
+from regard.data.column_choice import are_codes, heads_numbers, named_sides
 from regard.data.format import SIDES, Doubt, Format, Hints, Recognized, TextRow
 from regard.data.languages import language_in, language_pair
 from regard.data.table import one_line
@@ -18,6 +19,8 @@ from regard.data.table import one_line
 _LOOKED_AT = 100
 _MANY = 8
 """texts of an object beyond which not all are shown"""
+SHAPE = '{"en": …, "de": …}'
+_KINDS = {bool: "a truth value", int: "a number", float: "a number", list: "a list", dict: "an object"}
 _ONE_SIDE = ("text", "sentence", "content")
 
 
@@ -52,7 +55,7 @@ class Jsonl(Format):
             try:
                 yield number, decoder.decode(line)
             except (msgspec.DecodeError, RecursionError) as error:
-                raise RegardError(f"{file}, line {number}: not a JSON object: {error}") from error
+                raise RegardError(f"{file}, line {number}: not a JSON object: {_cause(line, error)}") from error
 
     def words(self) -> str:
         return f"JSON lines, key{'s' if len(self.keys) == 2 else ''} {' and '.join(self.keys)}"
@@ -69,6 +72,7 @@ class Jsonl(Format):
         if not records:
             raise RegardError(f"{file}: the file holds no JSON object")
         keys = _keys(file, records, hints)
+        unread = len({path for record in records for path in _paths(record)} - set(keys))
         languages = [language_in(key.rpartition(".")[2]) or language_in(key) for key in keys]
         if len(keys) == 2 and None in languages:
             languages = list(language_pair(file) or (None, None))
@@ -78,6 +82,7 @@ class Jsonl(Format):
             source=hints.source or languages[0],
             target=hints.target or languages[1] if len(keys) == 2 else None,
             document=document if document and all(isinstance(one.get(document), str) for one in records) else None,
+            besides=f", {counted(unread, 'other text')} not read" if unread else "",
         )
 
 
@@ -88,11 +93,23 @@ def _text(file: Path, line: int, record: Mapping[str, Any], key: str) -> str:
         value = record
         for part in key.split("."):
             if not isinstance(value, Mapping) or part not in value:
-                raise RegardError(f"{file}, line {line}: '{key}' must be a text, but is missing from {sorted(record)}")
+                there = ", ".join(sorted(record))
+                raise RegardError(f"{file}, line {line}: '{key}' must be a text, but is missing from {there}")
             value = value[part]
+    if value is None:
+        return ""
     if not isinstance(value, str):
-        raise RegardError(f"{file}, line {line}: '{key}' must be a text, but is {type(value).__name__}")
+        raise RegardError(f"{file}, line {line}: '{key}' must be a text, but is {_KINDS[type(value)]}")
     return one_line(value)
+
+
+def _cause(line: str, error: Exception) -> str:
+    """What is wrong with a line; the library's words, unless the object goes on in the next line."""
+    if "truncated" in str(error) and line.lstrip().startswith("{"):
+        return "it does not end on its line, as each object of JSON lines does"
+    if line.lstrip().startswith("["):
+        return f"an object for each pair is wanted, such as {SHAPE}"
+    return str(error)
 
 
 def _keys(file: Path, records: Sequence[Mapping[str, Any]], hints: Hints) -> tuple[str, ...]:
@@ -107,13 +124,17 @@ def _keys(file: Path, records: Sequence[Mapping[str, Any]], hints: Hints) -> tup
     numbers = {
         path for path in texts if heads_numbers(path, [str(record.get(path, "")) for record in records], len(named))
     }
-    texts = [path for path in texts if path not in numbers]
-    languages = {path: code for path, code in named.items() if path not in numbers}
+    filled = {path: [text for record in records if (text := _text_at(record, path).strip())] for path in texts}
+    texts = [path for path in texts if path not in numbers and filled[path] and not are_codes(filled[path])]
+    languages = {path: code for path, code in named.items() if path in texts}
     if hints.source and hints.target:
         wanted = [[path for path, code in languages.items() if code == one] for one in (hints.source, hints.target)]
         if all(wanted):
             return wanted[0][0], wanted[1][0]
-    if "source" in texts or "target" in texts:
+    sides = named_sides([path.rpartition(".")[2] for path in texts])
+    if sides is not None and all(2 * len(filled[texts[at]]) > len(records) for at in sides):
+        return texts[sides[0]], texts[sides[1]]
+    if len(texts) < 2 and texts[:1] in (["source"], ["target"]):
         return SIDES
     found = list(languages) if len(languages) == 2 else texts
     if len(found) == 2:
@@ -122,10 +143,13 @@ def _keys(file: Path, records: Sequence[Mapping[str, Any]], hints: Hints) -> tup
     if len(found) == 1 and alone:
         return (alone[0],)
     if len(records) == 1 and (not texts or len(texts) > _MANY):
-        shape = '{"en": …, "de": …}'
         raise RegardError(
-            f"{file}: is one JSON object for all texts; an object for each pair is wanted, such as {shape}"
+            f"{file}: is one JSON object for all texts; an object for each pair is wanted, such as {SHAPE}"
         )
+    chats = [key for key, value in records[0].items() if isinstance(value, list) and value and _are_objects(value)]
+    if not texts and chats:
+        problem = f"{file}: '{chats[0]}' is a list of objects, as of a chat"
+        raise RegardError(f"{problem}; an object for each pair is wanted, such as {SHAPE}")
     if not texts and any(isinstance(value, list) for value in records[0].values()):
         raise RegardError(
             f"{file}: holds lists, but no texts; a set has the keys elements and target, a problem of pointing points "
@@ -134,6 +158,17 @@ def _keys(file: Path, records: Sequence[Mapping[str, Any]], hints: Hints) -> tup
     example = ",".join([*languages, *texts][:2]) or "source,target"
     shown = ", ".join(texts[:_MANY]) + (" …" if len(texts) > _MANY else "") or "none"
     raise Doubt(f"{file}: its texts ({shown}) do not tell which are source and target", "--columns", example)
+
+
+def _are_objects(value: Sequence[Any]) -> bool:
+    return all(isinstance(one, Mapping) for one in value)
+
+
+def _text_at(record: Mapping[str, Any], path: str) -> str:
+    """The text at a path of `_paths`; empty where this object has none."""
+    outer, _, inner = path.partition(".")
+    value = record.get(path, record[outer].get(inner) if isinstance(record.get(outer), Mapping) else None)
+    return value if isinstance(value, str) else ""
 
 
 def _paths(record: Mapping[str, Any]) -> Iterator[str]:

@@ -13,9 +13,9 @@ from regard.data.format import Hints
 from regard.data.table import Record, Table
 
 _BARS = "|||"
-_MARKS = ("||", "|", "=>", "->", "→", "::")
-"""marks that, with spaces around them, part every line of tables only"""
-_DASHES = ("=", "-", "–", "—")
+_MARKS = (" || ", " | ", " => ", " -> ", " → ", " :: ")
+"""marks that part every line of tables only"""
+_DASHES = (" = ", " - ", " – ", " — ", " / ", ": ")
 """marks that part the lines of word lists, and of other texts too"""
 _FEW_LINES = 5
 _LABELS = re.compile(r"([^\W\d_]+:)\s.*?\s([^\W\d_]+:)(?:\s|$)")
@@ -52,7 +52,7 @@ class Marked(Table):
         found, dash = marks_of(lines), dash_of(lines)
         if found is None and dash is None:
             raise RegardError(f"{file}: no mark parts its lines, such as ||| or labels that end in a colon")
-        return cls(first=found[0], between=found[1]) if found else cls(between=f" {dash} ")
+        return cls(first=found[0], between=found[1]) if found else cls(between=dash or _BARS)
 
 
 def marks_of(lines: Sequence[str]) -> tuple[str, str] | None:
@@ -61,7 +61,7 @@ def marks_of(lines: Sequence[str]) -> tuple[str, str] | None:
         return "", _BARS
     mark = _common(lines, _MARKS)
     if mark is not None:
-        return "", f" {mark} "
+        return "", mark
     labels = _LABELS.match(lines[0].strip()) if lines else None
     if labels is None:
         return None
@@ -71,14 +71,14 @@ def marks_of(lines: Sequence[str]) -> tuple[str, str] | None:
 
 
 def dash_of(lines: Sequence[str]) -> str | None:
-    """The dash or sign of equality that parts every one of some lines, as in `cat - Katze`; None if there is none."""
+    """The dash, with its spaces, or the like that parts every one of some lines: `cat - Katze`, `cat: Katze`."""
     return _common(lines, _DASHES)
 
 
 def _common(lines: Sequence[str], marks: Sequence[str]) -> str | None:
     """The mark that parts all lines into equally many cells, none of them empty."""
     for mark in marks if len(lines) >= _FEW_LINES else ():
-        cells = [line.strip().split(f" {mark} ") for line in lines]
+        cells = [line.strip().split(mark) for line in lines]
         if len(cells[0]) > 1 and all(len(row) == len(cells[0]) and all(map(str.strip, row)) for row in cells):
             return mark
     return None

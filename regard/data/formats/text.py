@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from regard.base.errors import RegardError
 from regard.base.files import read_lines
+from regard.base.wording import counted
 from regard.data.format import SIDES, Format, Hints, Recognized, TextRow
 from regard.data.languages import language_of
 
@@ -47,7 +48,7 @@ def _parallel(source: Path, target: Path) -> Iterator[TextRow]:
             longer = read + 1 + sum(1 for _ in lines)
             counts = (read, longer) if left is None else (longer, read)
             raise RegardError(
-                f"{source} has {counts[0]:,} lines but {target} has {counts[1]:,}; line n of one must translate line n "
-                "of the other"
+                f"{source} has {counted(counts[0], 'line')} but {target} has {counts[1]:,}; line n of one must "
+                "translate line n of the other"
             )
         yield TextRow(read + 1, (left, right))

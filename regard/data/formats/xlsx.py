@@ -32,9 +32,15 @@ class Xlsx(Table):
     def records(self, file: Path) -> Iterator[Record]:
         with _workbook(file) as book:
             sheet = book.get_sheet_by_name(_sheet(file, book, self.sheet))
-            _refuse_merged(file, sheet)
+            above = True
             for number, row in enumerate(sheet.iter_rows(), start=1):
-                yield Record(number, [one_line(_text(cell)) for cell in row])
+                cells = [one_line(_text(cell)) for cell in row]
+                if above and sum(map(bool, cells)) > 1:  # the table begins, and with it what must not be merged
+                    above = False
+                    _refuse_merged(file, sheet, number)
+                yield Record(number, cells)
+            if above:
+                _refuse_merged(file, sheet, 1)
 
     def kind(self) -> str:
         return "spreadsheet" if self.sheet is None else f"spreadsheet, sheet {self.sheet}"
@@ -92,9 +98,10 @@ def _sheet(file: Path, book: Any, wanted: str | None) -> str:
     return filled[0]
 
 
-def _refuse_merged(file: Path, sheet: Any) -> None:
+def _refuse_merged(file: Path, sheet: Any, first: int) -> None:
+    """Refuse a sheet with merged cells in its row `first` or below; above there are titles, which are not read."""
     for (row, column), (last_row, last_column) in sheet.merged_cell_ranges or []:
-        if (row, column) != (last_row, last_column):
+        if (row, column) != (last_row, last_column) and last_row + 1 >= first:
             raise RegardError(
                 f"{file}, row {row + 1}: cells are merged from column {column + 1} to {last_column + 1}, down to row "
                 f"{last_row + 1}; unmerge them, so that every row has its own source and target"

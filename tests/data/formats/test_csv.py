@@ -69,7 +69,7 @@ FAULTS = {
     'a,b\n"c,d\ne,f\n': "line 2: a quotation mark opens a cell here and none closes it",
     'a,b\n"c,d\n"e",f\n': r"line 2: a cell's quotes are wrong \(up to line 3\)",
     'a,b\n"c"d,e\n': "line 2: a cell's quotes are wrong: ',' expected after '\"'; quotes in a quoted cell are doubled",
-    "a,b\nc,d,e\nf,g\n": "line 2: has 3 columns, but line 1 has 2",
+    "a,b\nc,d,e\nf,g\n": "line 2: has 3 columns, but line 1 has 2; a cell that holds the delimiter is put in quotes",
     "one\ntwo\n": "is not CSV: its lines are not parted by commas, semicolons or tabs",
     "": "the file is empty",
     'a,b\n"' + "x" * 140_000: "line 2: a cell holds more than 131,072 characters; is a closing quotation mark missing",
@@ -82,6 +82,13 @@ def test_what_is_wrong_is_said_with_its_line(text: str, tmp_path: Path) -> None:
     path.write_text(text, encoding="utf-8")
     with pytest.raises(RegardError, match=FAULTS[text]):
         list(Csv.recognize(path, Hints()).format.rows([path]))
+
+
+def test_quotes_may_follow_a_space(tmp_path: Path) -> None:
+    """They were taken for a part of the text."""
+    (tmp_path / "a.csv").write_text('en, de\n"Yes, sir.", "Ja, Herr."\n', encoding="utf-8")
+    found = Csv.recognize(tmp_path / "a.csv", Hints()).format
+    assert [row.texts for row in found.rows([tmp_path / "a.csv"])] == [("Yes, sir.", "Ja, Herr.")]
 
 
 def test_bytes_that_are_no_text_are_named(tmp_path: Path) -> None:

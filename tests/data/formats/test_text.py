@@ -19,7 +19,7 @@ def test_two_files_are_read_side_by_side(tmp_path: Path) -> None:
     assert (text.sides(files), text.sides(files[:1])) == (2, 1)
     assert text.place(files, 2, 1) == f"{files[1]}, line 2"
     files[0].write_text("one\n", encoding="utf-8")
-    with pytest.raises(RegardError, match=r"a\.en has 1 lines but .*a\.de has 2;"):
+    with pytest.raises(RegardError, match=r"a\.en has 1 line but .*a\.de has 2;"):
         list(text.rows(files))
 
 

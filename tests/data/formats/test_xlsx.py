@@ -47,6 +47,19 @@ def test_merged_cells_are_refused_with_their_row(tmp_path: Path) -> None:
         list(Xlsx(columns=(2, 3)).rows([path]))
 
 
+def test_merged_cells_of_a_title_are_no_fault(tmp_path: Path) -> None:
+    path = write_workbook(tmp_path / "a.xlsx", {"Data": [["Our pairs", "", ""], *ROWS]}, merged="A1:C1")
+    found = Xlsx.recognize(path, Hints())
+    assert found.format.words() == "spreadsheet, sheet Data, columns English and German, title and header skipped"
+    assert next(iter(found.format.rows([path]))) == TextRow(3, ("Go on. Now!", "Los."))
+    write_workbook(path, {"Data": [["Our pairs", "", ""], *ROWS]}, merged="A1:A2")
+    with pytest.raises(RegardError, match=r"row 1: cells are merged from column 1 to 1, down to row 2"):
+        Xlsx.recognize(path, Hints())
+    write_workbook(path, {"Data": [["one", ""], ["two", ""]]}, merged="A1:B1")
+    with pytest.raises(RegardError, match=r"row 1: cells are merged"):
+        list(Xlsx(columns=(1, 2)).rows([path]))
+
+
 def test_what_is_no_spreadsheet_is_told(tmp_path: Path) -> None:
     path = tmp_path / "a.xlsx"
     path.write_bytes(b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600))
