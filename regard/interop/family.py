@@ -42,6 +42,13 @@ _SILENT = {
     *("classifier_dropout", "task_specific_params", "finetuning_task", "chunk_size_feed_forward", "unk_token_id"),
 }
 """settings that change no number of a model in evaluation mode, or that are read elsewhere"""
+_KINDS: Mapping[type, tuple[Any, str]] = {
+    int: (int | list | tuple, "a whole number"),
+    float: (int | float, "a number"),
+    str: (str, "a name"),
+    list: (list | tuple, "a list"),
+}
+"""what a setting may be whose default is of this type, and how that is called"""
 
 
 @dataclass(frozen=True)
@@ -148,6 +155,8 @@ class Family(ABC):
     """further tasks that are written as the first architecture"""
     names: ClassVar[Mapping[str, str]]
     """their name of each plain setting of ours"""
+    defaults: ClassVar[Mapping[str, Any]] = {}
+    """what transformers takes for a setting that a config does not have, where it changes numbers"""
     fixed: ClassVar[Mapping[str, Any]] = {}
     """settings that must have this value, as others are not here"""
     checked: ClassVar[Mapping[str, Any]] = {}
@@ -168,6 +177,16 @@ class Family(ABC):
     """whether a folder is written with the number of positions that it was read with"""
     usual: ClassVar[Mapping[str, Any]] = {}
     """settings of the folder of a model that was not imported, beside those that follow from the model"""
+
+    def completed(self, config: Mapping[str, Any], where: str) -> dict[str, Any]:
+        """The config with what transformers takes for settings that it lacks; a value of another kind is refused."""
+        for name, usual in self.defaults.items():
+            kind, value = _KINDS.get(type(usual)), config.get(name, usual)
+            if kind is not None and (not isinstance(value, kind[0]) or isinstance(value, bool)):
+                raise RegardError(f"{where}: {name} is {value!r}, but must be {kind[1]}, as in {usual!r}")
+            if kind is not None and isinstance(value, int) and value < 1 <= usual and not name.endswith("_id"):
+                raise RegardError(f"{where}: {name} is {value}, but must be at least 1")
+        return {**self.defaults, **config}
 
     def told(self, config: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> dict[str, Any]:
         """The config with what its weights alone tell."""
@@ -219,7 +238,10 @@ class Family(ABC):
             if key not in _SILENT | self.silent | asked.keys() | self.read_keys():
                 raise RegardError(f"{where}: the setting '{key}' of {self.type()} is not known here, so it is not read")
         plain = {ours: config[theirs] for ours, theirs in self.names.items() if theirs in config}
-        return {"name": self.design, **plain, **self.settings(config)}
+        try:
+            return {"name": self.design, **plain, **self.settings(config)}
+        except RegardError as error:
+            raise RegardError(f"{where}: {error}") from error
 
     def read_keys(self) -> set[str]:
         """The names of all settings that are read."""
@@ -274,8 +296,10 @@ def affine(ours: str, theirs: str | tuple[str, ...], **how: Any) -> Iterator[Ent
 
 def two_sides(value: Any) -> tuple[int, int]:
     """Height and width that are given as two numbers, or as one where they are equal."""
-    height, width = value if isinstance(value, list | tuple) else (value, value)
-    return int(height), int(width)
+    sides = list(value) if isinstance(value, list | tuple) else [value, value]
+    if len(sides) != 2 or not all(type(side) is int and side > 0 for side in sides):
+        raise RegardError(f"{value!r} must be a whole number of pixels, or height and width")
+    return sides[0], sides[1]
 
 
 def one_side(value: Any, name: str) -> int:

@@ -15,6 +15,7 @@ import torch
 from regard.base.config import to_dict
 from regard.base.errors import RegardError, UsageError, unknown
 from regard.data.subwords.tokenizer import BOS, EOS, PAD
+from regard.interop.class_names import class_names, is_multi_label
 from regard.interop.dense_steps import CLASSIFYING_STEPS, read_dense_steps, write_dense_steps
 from regard.interop.export_folder import MANIFEST, making
 from regard.interop.exported_tokenizer import tokenizer_files
@@ -67,6 +68,7 @@ def read_folder(folder: Path) -> Artifact:
     """The model of a folder."""
     config, where = read_config(folder), str(folder / "config.json")
     family = _family(config, where)
+    config = family.completed(config, where)
     task = "embed" if is_sentence_folder(folder) else family.task_of(config, where)[1]
     if family.reads == "pictures":
         return read_picture_folder(folder, config, family)
@@ -94,8 +96,7 @@ def read_folder(folder: Path) -> Artifact:
     sizes |= {"vector": 1} if task == "embed" else {}
     resolved = {"name": family.design, **to_dict(design)}
     weights = _weights(family, resolved, task, config, str(folder), tensors, orders, design, sizes, head)
-    said = "generation_config.json"
-    search = family.decoding({**config, **(read_json(folder / said) if (folder / said).is_file() else {})})
+    search = _search(family, config, folder)
     first = next(iter(orders.values()))
     order: Any = first if all(one == first for one in orders.values()) else dict(orders)
     return Artifact(
@@ -155,6 +156,19 @@ def export_huggingface(model: str | Path, out: str | Path, *, force: bool = Fals
             if dense is not None:
                 write_dense_steps(folder, dense, ours, resolved["pooled_activation"])
         (folder / MANIFEST).write_text(json.dumps({"kind": "regard export", "format": "huggingface"}), encoding="utf-8")
+
+
+def _search(family: Family, config: Mapping[str, Any], folder: Path) -> dict[str, Any] | None:
+    """The table [decoding] of a folder; what `generation_config.json` says counts before the config."""
+    said = folder / "generation_config.json"
+    told = read_json(said) if said.is_file() else {}
+    where = said if told else folder / "config.json"
+    try:
+        return family.decoding({**config, **told})
+    except (TypeError, ValueError) as error:
+        raise RegardError(f"{where}: a setting of the search is no number: {error}") from error
+    except RegardError as error:
+        raise RegardError(f"{where}: {error}") from error
 
 
 def _family(config: Mapping[str, Any], where: str) -> Family:
@@ -220,17 +234,13 @@ def _extras(
         return {"normalize": sentences.normalize, "frame": frame}
     if task not in ("classify", "tag"):
         return {"split": "line"} if family.sides[-1] == "target" else {}
-    names = config.get("id2label") or {str(at): f"LABEL_{at}" for at in range(int(config.get("num_labels", 2)))}
-    kind = config.get("problem_type")
-    if kind == "regression" or len(names) < 2:
-        raise RegardError(f"{folder / 'config.json'}: problem_type is regression, but classes alone are read")
     longest = getattr(getattr(design, "positions", None), "length", None) if sentences is None else sentences.longest
-    labels = [str(names[str(at)]) for at in range(len(names))]
+    labels = class_names(config, str(folder / "config.json"))
     frame = {"longest": longest, "separators": family.separators}
     if task == "tag":
         return {"tags": labels, "frame": frame}
-    several = "several" if kind == "multi_label_classification" else "one"
-    return {"classes": labels, "labels": several, "texts": None, "frame": frame}
+    several = is_multi_label(config)
+    return {"classes": labels, "labels": "several" if several else "one", "texts": None, "frame": frame}
 
 
 def _weights(
@@ -287,7 +297,8 @@ def _config(family: Family, resolved: Mapping[str, Any], artifact: Artifact, tol
     own = family.config(resolved)
     if told and family.same_positions:
         own = {key: value for key, value in own.items() if not key.startswith(("max_position", "n_positions"))}
-    made = {**known, **plain, **own}
+    made = {**known, **plain, **own, "dtype": "float32"}
+    made.pop("torch_dtype", None)  # its older name: the weights are written as they are here
     if not set(made.get("architectures") or ()) & set(architectures):
         made["architectures"] = architectures[:1]
     labels = artifact.extras.get("classes") or artifact.extras.get("tags")

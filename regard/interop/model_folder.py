@@ -50,6 +50,8 @@ def read_weights(folder: Path) -> dict[str, Tensor]:
         table = read_json(folder / _INDEX).get("weight_map")
         if not isinstance(table, dict):
             raise RegardError(f"{folder / _INDEX}: has no weight_map")
+        if not all(isinstance(name, str) for name in table.values()):
+            raise RegardError(f"{folder / _INDEX}: weight_map must give every tensor the name of a file")
         found: dict[str, Tensor] = {}
         for name in sorted(set(table.values())):
             if Path(name).name != name or not (folder / name).is_file():

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from regard.base.config import to_dict
 from regard.base.errors import RegardError, UsageError
+from regard.interop.class_names import class_names, is_multi_label
 from regard.interop.export_folder import MANIFEST, making
 from regard.interop.family import Family, two_sides
 from regard.interop.model_folder import read_json, read_weights, write_folder
@@ -19,6 +20,7 @@ from regard.runs.artifact import Artifact
 
 _PREPROCESSOR = "preprocessor_config.json"
 _USUAL_SHADE = 0.5
+_BRIGHTEST = 1 / 255
 
 
 def read_picture_folder(folder: Path, config: Mapping[str, Any], family: Family) -> Artifact:
@@ -30,8 +32,9 @@ def read_picture_folder(folder: Path, config: Mapping[str, Any], family: Family)
     except RegardError as error:
         raise type(error)(str(error) if str(error).startswith(where) else f"{where}: {error}") from error
     channels = int(config["num_channels"])
-    names = config.get("id2label") or {str(at): f"LABEL_{at}" for at in range(int(config.get("num_labels", 2)))}
-    classes = [str(names[str(at)]) for at in range(len(names))]
+    classes = class_names(config, where)
+    if is_multi_label(config):
+        raise RegardError(f"{where}: problem_type is {config['problem_type']!r}, but pictures have one class each here")
     sizes = {"channels": channels, "height": height, "width": width, "classes": len(classes)}
     resolved = {"name": family.design, **to_dict(design)}
     return Artifact(
@@ -64,11 +67,12 @@ def write_picture_folder(artifact: Artifact, family: Family, out: Path, *, force
 
 def _config(artifact: Artifact, family: Family, resolved: Mapping[str, Any]) -> dict[str, Any]:
     told = (artifact.extras.get("huggingface") or {}).get("config")
-    known = told or {"model_type": family.type(), "dtype": "float32", "architectures": [*family.tasks], **family.fixed}
+    known = told or {"model_type": family.type(), "architectures": [*family.tasks], **family.fixed}
     height, width = artifact.sizes["height"], artifact.sizes["width"]
     classes = artifact.extras["classes"]
     return {
-        **known,
+        **{name: value for name, value in known.items() if name != "torch_dtype"},
+        "dtype": "float32",
         **{theirs: resolved[ours] for ours, theirs in family.names.items()},
         **family.config(resolved),
         "image_size": height if height == width else [height, width],
@@ -105,11 +109,19 @@ def _shades(folder: Path, channels: int) -> dict[str, list[float]]:
     """How the model's pictures are normalized: as the folder's preprocessor says, else to the range from -1 to 1."""
     path = folder / _PREPROCESSOR
     told = read_json(path) if path.is_file() else {}
+    scale = told.get("rescale_factor", _BRIGHTEST)
+    if told.get("do_rescale") is False or not isinstance(scale, float) or abs(scale - _BRIGHTEST) > _BRIGHTEST / 1e4:
+        name = "do_rescale" if told.get("do_rescale") is False else "rescale_factor"
+        raise RegardError(f"{path}: {name} is {told[name]!r}, but only a rescaling by 1/255 is read")
     if told.get("do_normalize") is False:
         return {"mean": [0.0] * channels, "deviation": [1.0] * channels}
     made = {}
     for ours, theirs in (("mean", "image_mean"), ("deviation", "image_std")):
         value = told.get(theirs, _USUAL_SHADE)
+        each = value if isinstance(value, list) else [value]
+        if not all(isinstance(one, int | float) and (one > 0 or ours == "mean") for one in each):
+            wanted = "numbers" if ours == "mean" else "numbers above 0"
+            raise RegardError(f"{path}: {theirs} is {value!r}, but must be {wanted}, one for each channel")
         made[ours] = [float(part) for part in value] if isinstance(value, list) else [float(value)] * channels
         if len(made[ours]) != channels:
             raise RegardError(f"{path}: {theirs} has {len(made[ours])} numbers, but pictures have {channels} channels")
@@ -124,11 +136,15 @@ def _preprocessor(artifact: Artifact) -> dict[str, Any]:
         "size": {"height": sizes["height"], "width": sizes["width"]},
         "resample": 2,
         "do_rescale": True,
-        "rescale_factor": 1 / 255,
+        "rescale_factor": _BRIGHTEST,
         "do_normalize": True,
         "image_mean": shades["mean"],
         "image_std": shades["deviation"],
     }
+
+
+_OTHER_BEGINNINGS = {("patch_positions", "waves", "learned"), ("relative_bias", "neighbors", "random")}
+"""settings of how weights are initialized: the same weights are learned there"""
 
 
 def _check_same(family: Family, design: Design, config: Mapping[str, Any], where: str) -> None:
@@ -136,7 +152,7 @@ def _check_same(family: Family, design: Design, config: Mapping[str, Any], where
     again = MODELS.make(family.model(config, where), where)
     for field in fields(again):
         now, then = getattr(design, field.name), getattr(again, field.name)
-        if (field.name, now, then) == ("patch_positions", "waves", "learned"):
-            continue  # the same weights, with another beginning
+        if (field.name, now, then) in _OTHER_BEGINNINGS:
+            continue
         if now != then and not field.name.endswith(("dropout", "stochastic_depth")):
             raise UsageError(f"{where}: model.{field.name} is {now!r}, which '{family.type()}' there cannot express")

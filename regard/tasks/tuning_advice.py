@@ -1,8 +1,4 @@
-"""Settings that fine-tune a model on labeled texts or pictures, or on lines alone (SimCSE): a run.toml with reasons.
-
-The learning rates are those usual for small encoders: 1e-4 for all weights, ten times that for adapters, and more for a
-head alone, which begins at random.
-"""
+"""Settings that fine-tune a model on labeled texts or pictures, or on lines alone (SimCSE): a run.toml with reasons."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -11,11 +7,13 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from regard.base.config import to_toml
-from regard.base.errors import UsageError, unknown
+from regard.base.errors import UsageError
 from regard.base.files import read_lines
+from regard.base.wording import counted
 from regard.data.labeled_files import labeled_format, read_labeled
 from regard.data.labels import classes_of
 from regard.data.subwords.tokenizer import Subwords
+from regard.decoding.strategy import STRATEGIES
 from regard.models.model import MODELS
 from regard.models.vit import Vit
 from regard.runs.artifact import Artifact
@@ -24,6 +22,8 @@ from regard.tasks.held_out_examples import split_examples
 from regard.tasks.image_advice import PictureModelChoice, image_sets, image_settings
 from regard.tasks.task import Advice, Wishes
 from regard.tasks.text_files import relative_paths
+from regard.tasks.tuning_ways import Way, check_learns, way_of
+from regard.tasks.writer_tuning_advice import WRITERS_SIDES, advise_writer_tuning
 
 _TEMPLATE = """\
 # Settings of a run, for regard train {out}. Settings that are not listed have defaults.
@@ -52,7 +52,7 @@ validate_every = {validate_every}
 checkpoint_every = {validate_every}
 metric = "{metric}"
 clip = 1.0
-
+{loss}
 [training.optimizer]
 name = "adam"
 learning_rate = {rate}
@@ -64,6 +64,10 @@ warmup = {warmup}
 
 {model}"""
 
+_SMOOTHED = """
+[training.loss]
+smoothing = 0.1                # label smoothing: no label is taken for certain
+"""
 _PICTURES = ("pictures", "patches")
 _TOKENS = 1_024
 _LOOKED_AT = 1_000
@@ -75,35 +79,23 @@ class _Model:
 
 
 @dataclass(frozen=True)
-class _Way:
-    """A way of fine-tuning, with what goes with it."""
-
-    tuning: str
-    rate: float
-    epochs: int
-    words: str
-
-
-TUNING_WAYS = {
-    "all": _Way("all(decay=0.9)", 1e-4, 4, "all weights learn, lower layers more slowly"),
-    "frozen": _Way("frozen", 2e-3, 8, "the features stay as they are, and a new head learns"),
-    "adapters": _Way("adapters(rank=8)", 1e-3, 4, "low-rank adapters (LoRA) and a new head learn"),
-}
+class _Decoding:
+    decoding: Annotated[Any, STRATEGIES]
 
 
 def advise_tuning(files: Sequence[Path], wishes: Wishes, base: Path, way: str = "all") -> Advice:
-    """A run.toml that fine-tunes the model at `base` on a file of labels and texts, or on lines without labels."""
-    if way not in TUNING_WAYS:
-        raise UsageError(unknown("--tuning", way, TUNING_WAYS, "ways of fine-tuning"))
+    """A run.toml that fine-tunes the model at `base` on labels and texts, lines without labels, pictures or pairs."""
+    chosen = way_of(way)
     artifact = open_artifact(base)
     if artifact.task in _PICTURES:
-        return _advise_pictures(files, wishes, base, artifact, TUNING_WAYS[way])
-    if "text" not in artifact.tokenizers or artifact.task == "language":
-        raise UsageError(f"{base}: its task is {artifact.task}; --from takes an encoder of texts, such as a BERT")
+        return _advise_pictures(files, wishes, base, artifact, chosen)
+    if artifact.task in WRITERS_SIDES:
+        return advise_writer_tuning(files, wishes, base, artifact, chosen, _tables(artifact))
+    if "text" not in artifact.tokenizers:
+        raise UsageError(f"{base}: its task is {artifact.task}; --from takes a model of texts or pictures")
     if len(files) != 1:
         raise UsageError(f"init: --from takes one file of labels and texts, not {len(files)}; or one of lines alone")
     name = wishes.name or files[0].name.partition(".")[0]
-    chosen = TUNING_WAYS[way]
     if labeled_format(files[0]) is None and not files[0].is_dir():
         return _advise_lines(files[0], wishes, base, artifact, name, chosen)
     examples = read_labeled(files[0], keys=wishes.hints.columns)
@@ -113,7 +105,7 @@ def advise_tuning(files: Sequence[Path], wishes: Wishes, base: Path, way: str = 
     reasons = (
         f"{len(examples):,} examples of {len(classes)} classes: {', '.join(classes[:6])}{' …' * (len(classes) > 6)}",
         f"from {base}, whose task is {artifact.task}: {chosen.words}",
-        f"{steps:,} steps of {_TOKENS:,} tokens: the examples about {chosen.epochs} times",
+        f"{steps:,} steps of {_TOKENS:,} tokens: the examples about {counted(chosen.epochs, 'time')}",
     )
     metric = "accuracy" if "dev" in kept else "loss"
     return Advice(
@@ -121,13 +113,14 @@ def advise_tuning(files: Sequence[Path], wishes: Wishes, base: Path, way: str = 
     )
 
 
-def _advise_lines(file: Path, wishes: Wishes, base: Path, artifact: Artifact, name: str, chosen: _Way) -> Advice:
+def _advise_lines(file: Path, wishes: Wishes, base: Path, artifact: Artifact, name: str, chosen: Way) -> Advice:
     """Sentence vectors from lines without labels: two views of each line by dropout (SimCSE)."""
     if getattr(artifact.design(), "dropout", 0.0) == 0:
         raise UsageError(f"{base}: has no dropout, which makes two views of a line; label the lines, or give pairs")
+    check_learns(chosen, artifact.design(), {**artifact.sizes, "vector": 1}, base)
     lines = [line for line in read_lines(file) if line.strip()]
     if len(lines) < 2:
-        raise UsageError(f"{file}: has {len(lines)} lines; a line is told from others, so there must be two at least")
+        raise UsageError(f"{file}: has {counted(len(lines), 'line')}; a line is told from others, so two are needed")
     steps = _steps(artifact, lines, 1)
     reasons = (
         f"{len(lines):,} lines without labels: each is its own partner, read twice with other dropout (SimCSE)",
@@ -146,7 +139,7 @@ def _settings(
     wishes: Wishes,
     base: Path,
     artifact: Artifact,
-    chosen: _Way,
+    chosen: Way,
     steps: int,
     metric: str,
     reasons: Sequence[str],
@@ -168,15 +161,23 @@ def _settings(
         tokens=_TOKENS,
         tuning=json.dumps(chosen.tuning),
         steps=steps,
-        validate_every=max(1, steps // (2 * chosen.epochs)),
+        validate_every=max(1, steps // chosen.validations),
         metric=metric,
+        loss=_SMOOTHED if task == "classify" else "",
         rate=chosen.rate,
         warmup=max(1, steps // 10),
         model=to_toml(_Model(artifact.design())),
     )
 
 
-def _advise_pictures(files: Sequence[Path], wishes: Wishes, base: Path, artifact: Artifact, way: _Way) -> Advice:
+def _tables(artifact: Artifact) -> tuple[str, str]:
+    """The settings of decoding and of the model, as run.toml has them."""
+    told = artifact.config.get("decoding")
+    strategy = "" if told is None else f"{to_toml(_Decoding(STRATEGIES.make(told, 'decoding')))}\n"
+    return strategy, to_toml(_Model(artifact.design()))
+
+
+def _advise_pictures(files: Sequence[Path], wishes: Wishes, base: Path, artifact: Artifact, way: Way) -> Advice:
     """A run.toml that fine-tunes a model of pictures; a masked autoencoder gives its encoder, which is a ViT."""
     sets = image_sets(files)
     if sets is None:

@@ -1,6 +1,7 @@
 """Small folders of random models, as transformers writes them, and how their numbers are compared."""
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -106,7 +107,8 @@ def rows_of(lengths: list[int], words: list[int], seed: int = 3) -> tuple[Tensor
     return torch.tensor(words)[drawn * keep], keep
 
 
-def changed(folder: Path, **settings: Any) -> None:
-    """Change settings of a folder's config."""
+def changed(folder: Path, *, without: Iterable[str] = (), **settings: Any) -> None:
+    """Change settings of a folder's config, or leave them out."""
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    (folder / "config.json").write_text(json.dumps(config | settings), encoding="utf-8")
+    kept = {key: value for key, value in config.items() if key not in set(without)}
+    (folder / "config.json").write_text(json.dumps(kept | settings), encoding="utf-8")

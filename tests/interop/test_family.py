@@ -1,5 +1,8 @@
+from typing import Any
+
 import pytest
 import torch
+from transformers import CONFIG_MAPPING
 
 from regard.base.errors import RegardError
 from regard.interop.family import FAMILIES, Entry, activation_here, affine
@@ -8,6 +11,34 @@ from regard.interop.family import FAMILIES, Entry, activation_here, affine
 def test_a_file_is_a_family() -> None:
     assert {"bert", "distilbert", "gpt2", "roberta"} <= set(FAMILIES.names)
     assert all(FAMILIES.make(name).type() == name for name in FAMILIES.names)
+
+
+SAME_AS_NONE = {("llama", "num_key_value_heads"): 32, ("t5", "num_decoder_layers"): 6}
+
+
+@pytest.mark.parametrize("name", FAMILIES.names)
+def test_what_a_config_lacks_is_what_transformers_takes(name: str) -> None:
+    family, usual = FAMILIES.make(name), CONFIG_MAPPING[name]().to_dict()
+    expected = {key: usual[key] if value is not None else value for key, value in family.defaults.items()}
+    assert {key: list(one) if isinstance(one, tuple) else one for key, one in expected.items()} == family.defaults
+    none = {(name, key): usual[key] for key, value in family.defaults.items() if value is None and usual[key]}
+    assert none.items() <= SAME_AS_NONE.items()
+    assert all("dropout" in key or "drop" in key for key in set(family.names.values()) - set(family.defaults))
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"hidden_size": 24.0}, "here: hidden_size is 24.0, but must be a whole number, as in 768"),
+        ({"num_attention_heads": True}, "here: num_attention_heads is True, but must be a whole number"),
+        ({"layer_norm_eps": "small"}, "here: layer_norm_eps is 'small', but must be a number, as in 1e-12"),
+        ({"hidden_act": 3}, "here: hidden_act is 3, but must be a name, as in 'gelu'"),
+        ({"num_hidden_layers": -1}, "here: num_hidden_layers is -1, but must be at least 1"),
+    ],
+)
+def test_a_value_of_another_kind_is_refused(settings: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(RegardError, match=sentence):
+        FAMILIES.make("bert").completed(settings, "here")
 
 
 @pytest.mark.parametrize(

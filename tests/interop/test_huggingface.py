@@ -1,5 +1,6 @@
 """Folders of transformers: the same numbers here and there, in both directions."""
 
+import copy
 from pathlib import Path
 from typing import Any
 
@@ -177,6 +178,38 @@ def test_classes_have_their_names_and_two_texts_are_joined(tmp_path: Path) -> No
     )
 
 
+@pytest.mark.parametrize("name", ["bert, three segments, new gelu", "roberta", "distilbert, classes", "big_bird"])
+def test_a_setting_that_a_config_lacks_is_what_transformers_takes(name: str, tmp_path: Path) -> None:
+    kind, config, names = READERS[name]
+    heads = "n_heads" if config.model_type == "distilbert" else "num_attention_heads"
+    usual = copy.deepcopy(config)
+    setattr(usual, heads, 12)
+    folders.write(tmp_path, kind, usual, names)
+    folders.changed(tmp_path, without=[heads])
+    theirs = getattr(transformers, kind).from_pretrained(tmp_path).eval()
+    tokens, keep = folders.rows_of(LENGTHS, [theirs.config.pad_token_id, *range(8, 20)])
+    expected = theirs(input_ids=tokens, attention_mask=keep.long()).logits
+    artifact = read_folder(tmp_path)
+    got = logits_here(artifact, tokens.clone(), keep)
+    seen = keep if expected.dim() == 3 else slice(None)
+    folders.close(got[seen], expected[seen])
+
+
+def test_a_folder_of_half_precision_is_written_in_the_precision_that_was_learned(tmp_path: Path) -> None:
+    reader("bert", tmp_path / "theirs").to(torch.bfloat16).save_pretrained(tmp_path / "theirs")
+    import_folder(tmp_path / "theirs", tmp_path / "model.safetensors")
+    learned = load_artifact(tmp_path / "model.safetensors")
+    name = "encoder.layers.0.feedforward.inner.weight"
+    save_artifact(
+        tmp_path / "model.safetensors", learned.with_weights(learned.weights | {name: learned.weights[name] + 1e-4})
+    )
+    export_huggingface(tmp_path / "model.safetensors", tmp_path / "again")
+    again = transformers.BertForMaskedLM.from_pretrained(tmp_path / "again")
+    found = again.bert.encoder.layer[0].intermediate.dense.weight
+    assert found.dtype == torch.float32
+    assert torch.equal(found, learned.weights[name] + 1e-4)
+
+
 # Models that write
 
 END = {"bos_token": "<|endoftext|>", "eos_token": "<|endoftext|>"}
@@ -299,7 +332,11 @@ def test_a_setting_that_is_not_there_is_refused_by_its_name(tmp_path: Path) -> N
             {"rope_parameters": {"rope_type": "llama3", "rope_theta": 1.0}},
             "rope_parameters of the type 'llama3' are not",
         ),
-        ({"head_dim": 8}, "head_dim is 8, but only width / heads, 6, can be read"),
+        (
+            {"rope_parameters": {"rope_type": "default", "partial_rotary_factor": 0.5}},
+            "config.json: rope_parameters has partial_rotary_factor, but rope_theta alone can be read",
+        ),
+        ({"head_dim": 8}, "config.json: head_dim is 8, but only width / heads, 6, can be read"),
     ],
 )
 def test_other_kinds_of_llama_are_refused(settings: dict[str, Any], sentence: str, tmp_path: Path) -> None:
@@ -323,7 +360,10 @@ def test_other_kinds_of_llama_are_refused(settings: dict[str, Any], sentence: st
             r"position_embedding_type is 'relative_key', but only 'absolute'",
         ),
         ({"window_size": 7}, r"the setting 'window_size' of bert is not known here, so it is not read"),
-        ({"hidden_act": "mish"}, r"hidden_act: activation: unknown 'mish'"),
+        ({"num_attention_heads": 0}, r"config.json: num_attention_heads is 0, but must be at least 1"),
+        ({"hidden_size": "24"}, r"config.json: hidden_size is '24', but must be a whole number, as in 768"),
+        ({"num_hidden_layers": None}, r"config.json: num_hidden_layers is None, but must be a whole number"),
+        ({"hidden_act": "mish"}, r"config.json: hidden_act: activation: unknown 'mish'"),
         ({"intermediate_size": 41}, r"give a tensor of shape \[40, 24\], but config.json asks for \[41, 24\]"),
         ({"vocab_size": 9}, r"tokens up to number 27, but the model has 9 embeddings; it belongs to another model"),
         (

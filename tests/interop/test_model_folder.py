@@ -29,6 +29,12 @@ def test_shards_are_read_as_one_file(folder: Path) -> None:
     parts = read_weights(folder / "parts")
     assert whole.keys() == parts.keys()
     assert all(torch.equal(whole[name], parts[name]) for name in whole)
+    index = folder / "parts" / "model.safetensors.index.json"
+    told = index.read_text(encoding="utf-8")
+    index.write_text('{"weight_map": {"a": 3}}', encoding="utf-8")
+    with pytest.raises(RegardError, match=r"index.json: weight_map must give every tensor the name of a file"):
+        read_weights(folder / "parts")
+    index.write_text(told, encoding="utf-8")
     shards[0].unlink()
     with pytest.raises(RegardError, match=rf"the shard {shards[0].name} is missing"):
         read_weights(folder / "parts")

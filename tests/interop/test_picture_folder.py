@@ -79,7 +79,11 @@ def test_what_was_read_is_written_as_it_was(name: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "design",
-    [Vit(layers=2, width=24, patch=4), Vit(layers=2, width=24, patch_positions="waves"), Swin(width=24, tile=4)],
+    [
+        Vit(layers=2, width=24, patch=4),
+        Vit(layers=2, width=24, patch_positions="waves"),
+        Swin(width=24, tile=4, relative_bias="neighbors"),
+    ],
     ids=["vit", "waves", "swin"],
 )
 def test_a_model_of_ours_is_loaded_there(design: Any, tmp_path: Path) -> None:
@@ -126,6 +130,13 @@ def changed(folder: Path, **settings: Any) -> Path:
     [
         ("vit", {"qkv_bias": False}, "qkv_bias is False, but only True can be read"),
         ("vit", {"patch_size": [4, 8]}, r"patch_size is \[4, 8\], but only squares can be read"),
+        ("vit", {"problem_type": "multi_label_classification"}, "problem_type is .*, but pictures have one class each"),
+        (
+            "vit",
+            {"id2label": {"0": "a"}},
+            "config.json: has 1 label, which is a regression",
+        ),
+        ("vit", {"image_size": [24]}, r"config.json: \[24\] must be a whole number of pixels, or height and width"),
         ("vit", {"new_thing": 1}, "the setting 'new_thing' of vit is not known here"),
         ("vit", {"image_size": 32}, "position_embeddings give a tensor of shape .* but config.json asks for"),
         ("swin", {"use_absolute_embeddings": True}, "use_absolute_embeddings is True"),
@@ -139,6 +150,38 @@ def test_what_we_do_not_have_is_refused_by_name(
     with pytest.raises(RegardError, match=sentence):
         import_folder(changed(tmp_path / "theirs", **settings), tmp_path / "model.safetensors")
     assert not (tmp_path / "model.safetensors").exists()
+
+
+@pytest.mark.parametrize("settings", [{"image_mean": [0.5, "x", 1]}, {"image_std": 0}, {"image_std": [1, 1, None]}])
+def test_shades_that_are_no_numbers_are_refused(settings: dict[str, Any], tmp_path: Path) -> None:
+    theirs_in(tmp_path, "vit")
+    (tmp_path / "preprocessor_config.json").write_text(json.dumps(settings), encoding="utf-8")
+    (name,) = settings
+    with pytest.raises(RegardError, match=f"preprocessor_config.json: {name} is .*, but must be numbers.*, one for"):
+        read_folder(tmp_path)
+
+
+@pytest.mark.parametrize("settings", [{"do_rescale": False}, {"rescale_factor": 1 / 127.5}], ids=["none", "other"])
+def test_another_scale_of_pixels_is_refused_by_name(settings: dict[str, Any], tmp_path: Path) -> None:
+    theirs_in(tmp_path, "vit")
+    (tmp_path / "preprocessor_config.json").write_text(json.dumps(settings), encoding="utf-8")
+    (name,) = settings
+    with pytest.raises(RegardError, match=f"preprocessor_config.json: {name} is .*, but only a rescaling by 1/255"):
+        read_folder(tmp_path)
+
+
+def test_a_config_without_its_usual_settings_is_read_as_there(tmp_path: Path) -> None:
+    config = ViTConfig(**VIT | {"hidden_size": 24, "num_attention_heads": 12}, image_size=32, patch_size=16)
+    theirs = transformers.ViTForImageClassification(config).eval()
+    theirs.save_pretrained(tmp_path)
+    path = tmp_path / "config.json"
+    told = json.loads(path.read_text(encoding="utf-8"))
+    for name in ("num_attention_heads", "patch_size", "num_channels", "hidden_act"):
+        del told[name]
+    path.write_text(json.dumps(told), encoding="utf-8")
+    seen = pictures(config)
+    with torch.no_grad():
+        close(read_folder(tmp_path).model().eval()(seen), theirs(pixel_values=seen).logits)
 
 
 def test_what_they_do_not_have_is_refused_by_name(tmp_path: Path) -> None:

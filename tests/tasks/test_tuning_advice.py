@@ -13,7 +13,8 @@ from regard.runs.artifact import load_artifact, save_artifact
 from regard.tasks.run import run_of
 from regard.tasks.start import train_run
 from regard.tasks.task import Wishes
-from regard.tasks.tuning_advice import TUNING_WAYS, advise_tuning
+from regard.tasks.tuning_advice import advise_tuning
+from regard.tasks.tuning_ways import TUNING_WAYS
 from regard.training.progress import Progress
 from tests.apps.commands.test_predict import written
 
@@ -38,11 +39,30 @@ def test_what_is_advised_trains(way: str, tmp_path: Path) -> None:
     assert "60 examples of 2 classes: no, yes" in advice.reasons[0]
 
 
+def test_labels_are_smoothed_and_a_head_alone_reads_the_examples_more_often(tmp_path: Path) -> None:
+    base = written(tmp_path, "masked")
+    (tmp_path / "pets.tsv").write_text("".join(f"{line}\n" for line in LINES * 20), encoding="utf-8")
+    (tmp_path / "pets.txt").write_text("".join(f"{line}\n" for line in LINES * 20), encoding="utf-8")
+    wishes = Wishes(out=tmp_path / "run.toml")
+    found = {
+        way: tomllib.loads(advise_tuning([tmp_path / "pets.tsv"], wishes, base, way).text)["training"]
+        for way in TUNING_WAYS
+    }
+    assert all(one["loss"] == {"smoothing": 0.1} for one in found.values())
+    assert found["frozen"]["steps"] == pytest.approx(5 * found["all"]["steps"], rel=0.05)
+    assert found["frozen"]["steps"] // found["frozen"]["validate_every"] >= 20
+    lines = tomllib.loads(advise_tuning([tmp_path / "pets.txt"], wishes, base).text)["training"]
+    assert "loss" not in lines, "sentence vectors have another loss"
+
+
 def test_mistakes(tmp_path: Path) -> None:
     base = written(tmp_path, "masked")
     (tmp_path / "pets.tsv").write_text("".join(f"{line}\n" for line in LINES), encoding="utf-8")
     with pytest.raises(UsageError, match="--tuning: unknown 'some'"):
         advise_tuning([tmp_path / "pets.tsv"], Wishes(), base, "some")
+    (tmp_path / "pets.txt").write_text("a cat\na dog\n", encoding="utf-8")
+    with pytest.raises(UsageError, match="has no output of its own that could learn while the rest is frozen"):
+        advise_tuning([tmp_path / "pets.txt"], Wishes(), base, "frozen")
     with pytest.raises(UsageError, match="takes one file of labels and texts, not 2"):
         advise_tuning([tmp_path / "pets.tsv"] * 2, Wishes(), base)
 
@@ -72,5 +92,5 @@ def test_lines_without_labels_are_two_views_by_dropout(tmp_path: Path) -> None:
     train_run(run_of(table, "run"), tmp_path / "run", tmp_path, Progress())
     assert load(tmp_path / "run", expect=SentenceEncoder).embed(["a cat"]).shape[0] == 1
     (tmp_path / "one.txt").write_text("a cat\n", encoding="utf-8")
-    with pytest.raises(UsageError, match="has 1 lines; a line is told from others"):
+    with pytest.raises(UsageError, match="has 1 line; a line is told from others"):
         advise_tuning([tmp_path / "one.txt"], Wishes(out=tmp_path / "run.toml"), base)

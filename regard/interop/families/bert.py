@@ -31,6 +31,11 @@ class Bert(Family):
         "segments": "type_vocab_size",
     }
     more_keys: ClassVar[frozenset[str]] = frozenset({"hidden_act", "max_position_embeddings", "tie_word_embeddings"})
+    defaults: ClassVar[Mapping[str, Any]] = {
+        "num_hidden_layers": 12, "hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 3072,
+        "hidden_act": "gelu", "max_position_embeddings": 512, "type_vocab_size": 2, "layer_norm_eps": 1e-12,
+        "vocab_size": 30522,
+    }  # fmt: skip
     fixed: ClassVar[Mapping[str, Any]] = {
         "is_decoder": False,
         "add_cross_attention": False,

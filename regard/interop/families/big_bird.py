@@ -29,6 +29,10 @@ class BigBird(Bert):
         "BigBirdModel": "embed",
     }
     more_keys: ClassVar[frozenset[str]] = Bert.more_keys | {"attention_type", "block_size", "num_random_blocks"}
+    defaults: ClassVar[Mapping[str, Any]] = {
+        **Bert.defaults,
+        "vocab_size": 50358, "max_position_embeddings": 4096, "hidden_act": "gelu_new",
+    }  # fmt: skip
     fixed: ClassVar[Mapping[str, Any]] = {
         "is_decoder": False,
         "add_cross_attention": False,

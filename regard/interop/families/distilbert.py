@@ -32,6 +32,10 @@ class Distilbert(Family):
     more_keys: ClassVar[frozenset[str]] = frozenset(
         {"activation", "max_position_embeddings", "tie_word_embeddings", "sinusoidal_pos_embds"}
     )
+    defaults: ClassVar[Mapping[str, Any]] = {
+        "n_layers": 6, "dim": 768, "n_heads": 12, "hidden_dim": 3072, "vocab_size": 30522,
+        "activation": "gelu", "max_position_embeddings": 512,
+    }  # fmt: skip
     fixed: ClassVar[Mapping[str, Any]] = {"is_encoder_decoder": False}
     silent: ClassVar[frozenset[str]] = frozenset({"qa_dropout", "seq_classif_dropout", "tie_weights_"})
     unread: ClassVar[str] = r"position_ids$|vocab_projector\.weight$"

@@ -24,6 +24,10 @@ class Gpt2(Family):
         "norm_epsilon": "layer_norm_epsilon",
     }
     more_keys: ClassVar[frozenset[str]] = frozenset({"activation_function", "n_positions", "tie_word_embeddings"})
+    defaults: ClassVar[Mapping[str, Any]] = {
+        "n_layer": 12, "n_embd": 768, "n_head": 12, "n_inner": None, "n_positions": 1024, "vocab_size": 50257,
+        "activation_function": "gelu_new", "layer_norm_epsilon": 1e-5,
+    }  # fmt: skip
     fixed: ClassVar[Mapping[str, Any]] = {
         "scale_attn_weights": True,
         "scale_attn_by_inverse_layer_idx": False,

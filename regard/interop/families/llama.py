@@ -26,6 +26,10 @@ class Llama(Family):
     more_keys: ClassVar[frozenset[str]] = frozenset(
         {"hidden_act", "tie_word_embeddings", "num_key_value_heads", "rope_parameters", "rope_theta", "head_dim"}
     )
+    defaults: ClassVar[Mapping[str, Any]] = {
+        "num_hidden_layers": 32, "hidden_size": 4096, "num_attention_heads": 32, "num_key_value_heads": None,
+        "intermediate_size": 11008, "vocab_size": 32000, "hidden_act": "silu", "rms_norm_eps": 1e-6,
+    }  # fmt: skip
     fixed: ClassVar[Mapping[str, Any]] = {
         "attention_bias": False,
         "mlp_bias": False,
@@ -43,19 +47,20 @@ class Llama(Family):
     def settings(self, config: Mapping[str, Any]) -> dict[str, Any]:
         width = config["hidden_size"] // config["num_attention_heads"]
         if config.get("head_dim") not in (None, width):
-            raise RegardError(
-                f"config.json: head_dim is {config['head_dim']}, but only width / heads, {width}, can be read"
-            )
+            raise RegardError(f"head_dim is {config['head_dim']}, but only width / heads, {width}, can be read")
         turned = dict(config.get("rope_parameters") or {"rope_theta": config.get("rope_theta", 10_000.0)})
-        base, kind = turned.pop("rope_theta"), turned.pop("rope_type", "default")
-        if kind != "default" or turned:
-            raise RegardError(f"config.json: rope_parameters of the type '{kind}' are not read, only default ones")
+        base, kind = turned.pop("rope_theta", config.get("rope_theta", 10_000.0)), turned.pop("rope_type", "default")
+        if kind != "default":
+            raise RegardError(f"rope_parameters of the type '{kind}' are not read, only default ones")
+        if turned:
+            raise RegardError(f"rope_parameters has {' and '.join(sorted(turned))}, but rope_theta alone can be read")
         return {
             "key_heads": config.get("num_key_value_heads") or config["num_attention_heads"],
             "positions": {"name": "rotary", "base": float(base)},
             "norm": "rms",
             "feed": {"name": "gated", "activation": activation_here(config["hidden_act"], "hidden_act")},
             "linear_bias": self.bias,
+            "dropout": 0.0,
             "tie": "target" if config.get("tie_word_embeddings", False) else "none",
             "opening": self.opening,
         }

@@ -21,6 +21,20 @@ from regard.interop.sinusoid_order import in_halves
 _EPSILON = 1e-5
 _BIAS = "final_logits_bias"
 _SAME = ("attention_heads", "ffn_dim")
+_SEARCHED: Mapping[str, tuple[Any, ...]] = {
+    "do_sample": (False,),
+    "num_beam_groups": (1,),
+    "diversity_penalty": (0.0,),
+    "repetition_penalty": (1.0,),
+    "encoder_repetition_penalty": (1.0,),
+    "encoder_no_repeat_ngram_size": (0,),
+    "min_new_tokens": (0,),
+    "forced_bos_token_id": (),
+    "suppress_tokens": ([],),
+    "begin_suppress_tokens": ([],),
+    "sequence_bias": ({},),
+}
+"""settings of their search that change its outputs, with the values that searches here have; not set is one of them"""
 
 
 @dataclass(frozen=True)
@@ -48,6 +62,11 @@ class Marian(Family):
             "decoder_start_token_id",
         }
     )
+    defaults: ClassVar[Mapping[str, Any]] = {
+        "encoder_layers": 12, "decoder_layers": 12, "d_model": 1024, "vocab_size": 58101,
+        "encoder_attention_heads": 16, "decoder_attention_heads": 16, "activation_function": "gelu",
+        "encoder_ffn_dim": 4096, "decoder_ffn_dim": 4096, "decoder_start_token_id": 58100, "pad_token_id": 58100,
+    }  # fmt: skip
     fixed: ClassVar[Mapping[str, Any]] = {"is_encoder_decoder": True, "is_decoder": False}
     checked: ClassVar[Mapping[str, Any]] = {
         "normalize_before": False,
@@ -89,10 +108,10 @@ class Marian(Family):
         for name in _SAME:
             one, other = config[f"encoder_{name}"], config[f"decoder_{name}"]
             if one != other:
-                raise RegardError(f"config.json: encoder_{name} is {one} and decoder_{name} {other}, but must be equal")
+                raise RegardError(f"encoder_{name} is {one} and decoder_{name} {other}, but must be equal")
         shared, tied = config.get("share_encoder_decoder_embeddings", True), config.get("tie_word_embeddings", True)
         if shared and not tied:
-            raise RegardError("config.json: tie_word_embeddings is False, which goes with embeddings of two languages")
+            raise RegardError("tie_word_embeddings is False, which goes with embeddings of two languages")
         return {
             "norm_place": self.place,
             "norm_epsilon": _EPSILON,
@@ -132,9 +151,12 @@ class Marian(Family):
         return design, weights
 
     def decoding(self, config: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Their `max_length` counts the tokens before and after an output too."""
+        """Their `max_length` counts the tokens before and after an output too, their `min_length` the one before it."""
+        self._refuse_other_searches(config)
         longest = config.get("max_length")
         how: dict[str, Any] = {} if longest is None else {"max_length": max(1, int(longest) - 2)}
+        if int(config.get("min_length") or 0) > 1:
+            how["min_length"] = int(config["min_length"]) - 1
         if config.get("no_repeat_ngram_size"):
             how["no_repeat_ngram"] = int(config["no_repeat_ngram_size"])
         beams = int(config.get("num_beams") or 1)
@@ -149,6 +171,17 @@ class Marian(Family):
             **how,
             "length_penalty": 1.0 if penalty is None else float(penalty),
         }
+
+    def _refuse_other_searches(self, config: Mapping[str, Any]) -> None:
+        for name, known in _SEARCHED.items():
+            value = config.get(name)
+            if value is not None and value not in known:
+                usual = f"{known[0]!r}, or leave it out" if known else "null"
+                raise RegardError(f"{name} is {value!r}, which searches here do not have; set it to {usual}")
+        never = {config.get("pad_token_id"), config.get("decoder_start_token_id")}
+        others = [words for words in config.get("bad_words_ids") or () if len(words) != 1 or words[0] not in never]
+        if others:
+            raise RegardError(f"bad_words_ids has {others[0]}, but searches here can leave out <pad> alone")
 
     def entries(self, model: Mapping[str, Any], task: str, config: Mapping[str, Any]) -> Iterator[Entry]:
         one = model["tie"] == "all"

@@ -19,6 +19,10 @@ class Pegasus(Marian):
     """The names of Pegasus; both languages always share one vocabulary."""
 
     tasks: ClassVar[Mapping[str, str]] = {"PegasusForConditionalGeneration": "translate"}
+    defaults: ClassVar[Mapping[str, Any]] = {
+        **Marian.defaults,
+        "vocab_size": 50265, "decoder_start_token_id": 0, "pad_token_id": 0,
+    }  # fmt: skip
     checked: ClassVar[Mapping[str, Any]] = {**Marian.checked, "normalize_before": True, "add_final_layer_norm": True}
     place: ClassVar[str] = "before"
 

@@ -14,6 +14,10 @@ class Qwen2(Llama):
 
     tasks: ClassVar[Mapping[str, str]] = {"Qwen2ForCausalLM": "language"}
     more_keys: ClassVar[frozenset[str]] = Llama.more_keys | {"layer_types"}
+    defaults: ClassVar[Mapping[str, Any]] = {
+        **Llama.defaults,
+        "num_key_value_heads": 32, "intermediate_size": 22016, "vocab_size": 151936,
+    }  # fmt: skip
     fixed: ClassVar[Mapping[str, Any]] = {
         "use_sliding_window": False,
         "rope_scaling": None,
@@ -26,7 +30,5 @@ class Qwen2(Llama):
     def settings(self, config: Mapping[str, Any]) -> dict[str, Any]:
         others = set(config.get("layer_types") or ()) - {"full_attention"}
         if others:
-            raise RegardError(
-                f"config.json: layer_types has {', '.join(sorted(others))}, but only full_attention can be read"
-            )
+            raise RegardError(f"layer_types has {', '.join(sorted(others))}, but only full_attention can be read")
         return super().settings(config)

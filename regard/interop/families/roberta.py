@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from regard.base.errors import RegardError
 from regard.interop.families.bert import Bert
 from regard.interop.family import NEVER, Entry, affine
 
@@ -19,9 +20,19 @@ class Roberta(Bert):
         "RobertaForTokenClassification": "tag",
         "RobertaModel": "embed",
     }
+    defaults: ClassVar[Mapping[str, Any]] = {**Bert.defaults, "vocab_size": 50265, "pad_token_id": 1}
     unread: ClassVar[str] = r"position_ids$|lm_head\.bias$|decoder\.(weight|bias)$|pooler\."
     aliases: ClassVar[Mapping[str, str]] = {"lm_head.decoder.bias": "lm_head.bias"}
     separators: ClassVar[int] = 2
+
+    def settings(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        masked = "RobertaForMaskedLM" in (config.get("architectures") or ())
+        if masked and config["hidden_act"] != "gelu":
+            raise RegardError(
+                f"hidden_act is {config['hidden_act']!r}, but the masked-token head of RoBERTa has 'gelu' in any case, "
+                "and only the same one for all layers can be read"
+            )
+        return super().settings(config)
 
     def offset(self, config: Mapping[str, Any]) -> int:
         return int(config["pad_token_id"]) + 1

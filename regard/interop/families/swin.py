@@ -28,6 +28,10 @@ class Swin(Family):
     more_keys: ClassVar[frozenset[str]] = frozenset(
         {"hidden_act", "patch_size", "image_size", "num_channels", "depths", "num_heads"}
     )
+    defaults: ClassVar[Mapping[str, Any]] = {
+        "embed_dim": 96, "depths": [2, 2, 6, 2], "num_heads": [3, 6, 12, 24], "window_size": 7, "mlp_ratio": 4.0,
+        "hidden_act": "gelu", "layer_norm_eps": 1e-5, "image_size": 224, "patch_size": 4, "num_channels": 3,
+    }  # fmt: skip
     fixed: ClassVar[Mapping[str, Any]] = {"qkv_bias": True, "use_absolute_embeddings": False}
     silent: ClassVar[frozenset[str]] = frozenset(
         {"encoder_stride", "hidden_size", "num_layers", "out_features", "out_indices", "stage_names", "path_norm"}

@@ -42,6 +42,10 @@ class T5(Family):
             *("feed_forward_proj", "tie_word_embeddings", "scale_decoder_outputs", "decoder_start_token_id"),
         }
     )
+    defaults: ClassVar[Mapping[str, Any]] = {
+        "num_layers": 6, "num_decoder_layers": None, "d_model": 512, "num_heads": 8, "d_kv": 64, "d_ff": 2048,
+        "vocab_size": 32128, "layer_norm_epsilon": 1e-6, "feed_forward_proj": "relu",
+    }  # fmt: skip
     fixed: ClassVar[Mapping[str, Any]] = {"is_encoder_decoder": True, "is_decoder": False}
     usual: ClassVar[Mapping[str, Any]] = {"decoder_start_token_id": BOS}
     silent: ClassVar[frozenset[str]] = frozenset(

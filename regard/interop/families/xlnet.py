@@ -29,6 +29,10 @@ class Xlnet(Family):
         "norm_epsilon": "layer_norm_eps",
     }
     more_keys: ClassVar[frozenset[str]] = frozenset({"ff_activation", "tie_word_embeddings", "d_head"})
+    defaults: ClassVar[Mapping[str, Any]] = {
+        "n_layer": 24, "d_model": 1024, "n_head": 16, "d_inner": 4096, "vocab_size": 32000,
+        "ff_activation": "gelu", "layer_norm_eps": 1e-12,
+    }  # fmt: skip
     fixed: ClassVar[Mapping[str, Any]] = {
         "untie_r": True,
         "attn_type": "bi",

@@ -16,4 +16,10 @@ def test_every_tensor_of_a_model_has_a_name_there() -> None:
         assert set(ours) == set(model.state_dict())
 
 
+def test_it_learns_further_without_dropout_as_there() -> None:
+    family = FAMILIES.make("llama")
+    design = MODELS.make(family.model({**family.defaults}, "here"))
+    assert (design.dropout, design.attention_dropout) == (0.0, 0.0)
+
+
 MORE = {"tie": "none", "norm": "rms", "positions": "rotary", "feed": "gated", "linear_bias": "none"}

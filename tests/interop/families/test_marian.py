@@ -10,7 +10,7 @@ import transformers
 from transformers import MarianConfig, PegasusConfig
 
 from regard.base.errors import RegardError, UsageError
-from regard.data.subwords.tokenizer import BOS, PAD, UNK, Subwords
+from regard.data.subwords.tokenizer import BOS, EOS, PAD, UNK, Subwords
 from regard.decoding.search import search
 from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategies.greedy import Greedy
@@ -208,3 +208,46 @@ def test_what_cannot_be_read_is_one_sentence(settings: dict[str, Any], sentence:
     with pytest.raises(RegardError, match=sentence):
         import_folder(tmp_path, tmp_path / "out.safetensors")
     assert not (tmp_path / "out.safetensors").exists()
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"repetition_penalty": 1.2}, r"repetition_penalty is 1.2, .*; set it to 1.0, or leave it out"),
+        ({"forced_bos_token_id": 5}, r"forced_bos_token_id is 5, .*; set it to null"),
+        ({"do_sample": True}, "do_sample is True, which searches here do not have"),
+        ({"bad_words_ids": [[7, 8]]}, r"bad_words_ids has \[7, 8\], but searches here can leave out <pad> alone"),
+    ],
+)
+def test_searches_of_another_kind_are_refused_by_name(settings: dict[str, Any], sentence: str, tmp_path: Path) -> None:
+    written(tmp_path)
+    (tmp_path / "generation_config.json").write_text(json.dumps(settings), encoding="utf-8")
+    with pytest.raises(RegardError, match=f"generation_config.json: {sentence}"):
+        read_folder(tmp_path)
+
+
+def test_the_shortest_output_is_theirs(tmp_path: Path) -> None:
+    """Their `min_length` counts the token that the decoder starts after."""
+    theirs = written(tmp_path, lively=True)
+    (tmp_path / "generation_config.json").write_text('{"min_length": 9, "max_length": 42}', encoding="utf-8")
+    artifact = read_folder(tmp_path)
+    assert artifact.config["decoding"] == {"name": "greedy", "min_length": 8, "max_length": 40}
+    order = artifact.extras["huggingface"]["order"]
+    source = torch.tensor([[at % 5 + 8, at % 7 + 9, at % 11 + 10, theirs.config.eos_token_id] for at in range(40)])
+    never = sorted({order[token] for token in (PAD, UNK, BOS)})
+    made = theirs.generate(source, suppress_tokens=never, min_length=9, max_length=42, num_beams=1, do_sample=False)
+    back = standing_for(order)
+    ids = source.clone().apply_(lambda old: back[old])
+    found = search(artifact.model(), ids, torch.full((40,), 4), Greedy(min_length=8, max_length=40))
+    for row, (best,) in zip(made.tolist(), found, strict=True):
+        whole = [back[old] for old in row[1:]]
+        ended = whole[: whole.index(EOS)] if EOS in whole else whole
+        assert list(best.tokens) == ended
+        assert len(ended) >= 8
+
+
+def test_a_search_without_numbers_is_refused(tmp_path: Path) -> None:
+    written(tmp_path)
+    (tmp_path / "generation_config.json").write_text('{"num_beams": "many"}', encoding="utf-8")
+    with pytest.raises(RegardError, match=r"generation_config.json: a setting of the search is no number: .*'many'"):
+        read_folder(tmp_path)
