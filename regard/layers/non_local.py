@@ -16,6 +16,7 @@ block changes nothing. It is attention: a score and a normalizer between 1 × 1 
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
@@ -27,6 +28,7 @@ from regard.attention.score import SCORES
 from regard.base.errors import ConfigError, check_at_least, check_one_of
 
 NonLocalKind = Literal["gaussian", "embedded_gaussian", "dot_product", "concatenation"]
+BlockSteps = Literal["none", "learned", "sloped"]
 _PARTS: dict[str, tuple[Any, str]] = {
     "gaussian": ("dot", "softmax"),
     "embedded_gaussian": ("dot", "softmax"),
@@ -50,22 +52,24 @@ class NonLocal:
     """the channels inside each head; by default half of those outside"""
     heads: int = 1
     """how many times pixels are compared; what they read then stands side by side, as in multi-head attention"""
-    steps: Literal["none", "learned"] = "none"
+    steps: BlockSteps = "none"
     """learned: a relative position bias, a number for each step in rows and columns from one pixel to another, is added
-    to their comparison, as in Swin (Liu et al., 2021), so that a head can look for what is near or far"""
+    to their comparison, as in Swin (Liu et al., 2021), so that a head can look for what is near or far; sloped: the
+    same, but at first every second head prefers what is near and the others what is far, by slopes as in ALiBi"""
     score: Any = None
     """by default that of the kind; scaled_dot divides by the root of the width, as some implementations do"""
 
     def __post_init__(self) -> None:
         check_one_of("non_local", get_args(NonLocalKind), kind=self.kind)
+        check_one_of("non_local", get_args(BlockSteps), steps=self.steps)
         check_at_least("non_local", 1, width=1 if self.width is None else self.width, heads=self.heads)
         if self.kind == "gaussian" and self.heads > 1:
             raise ConfigError("non_local: all heads of kind gaussian would be the same, since it embeds no pixel")
 
     def build(self, channels: int, grid: tuple[int, int] | None = None) -> "NonLocalBlock":
         """Build the block for feature maps with so many channels; learned steps need their rows and columns."""
-        if (self.steps == "learned") and grid is None:
-            raise ConfigError("non_local: steps = 'learned' needs the rows and columns of the map")
+        if self.steps != "none" and grid is None:
+            raise ConfigError(f"non_local: steps = '{self.steps}' needs the rows and columns of the map")
         return NonLocalBlock(self, channels, None if self.steps == "none" else grid)
 
 
@@ -89,10 +93,13 @@ class NonLocalBlock(nn.Module):
             key_width=compared,
             value_width=inside,
         )
+        table = None if grid is None else Grid(*grid).build(sizes)
+        if table is not None and design.steps == "sloped":
+            table.weight.data.copy_(sloped_steps(design.heads, table.layout))
         self.reading = Reading(
             SCORES.make(design.score or score, "non_local.score").build(sizes),
             NORMALIZERS.make(normalizer, "non_local.normalizer").build(sizes),
-            None if grid is None else Grid(*grid).build(sizes),
+            table,
         )
         for part in (self.query, self.key, self.value):
             if isinstance(part, nn.Conv2d):
@@ -110,3 +117,11 @@ class NonLocalBlock(nn.Module):
         read = self.reading(query, key, value).mT.flatten(1, 2).unflatten(2, x.shape[2:])
         changed: Tensor = x + self.output(read)
         return changed
+
+
+def sloped_steps(heads: int, grid: Grid) -> Float[Tensor, "heads steps"]:
+    """slope_h · √(rows² + columns²) of each step, with slopes -1, 1, -½, ½, -¼, …: near and far by turns."""
+    down, right = (torch.arange(1 - size, size) for size in (grid.rows, grid.columns))
+    length = (down[:, None].square() + right.square()).float().sqrt().flatten()
+    slopes = torch.tensor([(-1) ** (head + 1) * 0.5 ** (head // 2) for head in range(heads)])
+    return slopes[:, None] * length

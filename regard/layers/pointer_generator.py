@@ -13,11 +13,11 @@ See et al., Get To The Point, 2017, https://arxiv.org/abs/1704.04368, equations 
     coverage · Σ_t Σ_j min(a_tj, Σ_{s<t} a_sj)
 
 makes it cost something to look at a source word again. The attention is the output's own, so that models without
-attention, or with many heads, copy in the same way.
+attention, or with many heads, copy in the same way; or it is the decoder's, as theirs is.
 """
 
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, NamedTuple, Self
+from typing import Annotated, Any, Literal, NamedTuple, Self
 
 import torch
 import torch.nn.functional as F
@@ -26,11 +26,11 @@ from torch import Tensor, nn
 
 from regard.attention.memory import PairMemory
 from regard.attention.score import SCORES
-from regard.base.errors import ConfigError, check_at_least
+from regard.base.errors import ConfigError, UsageError, check_at_least
 from regard.data.subwords.tokenizer import PAD, UNK
 from regard.layers.output import LinearOutput
 from regard.layers.output_loss import wide
-from regard.layers.reader import SingleHead
+from regard.layers.reader import Reader, SingleHead
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,6 +39,9 @@ class Copying(SingleHead):
 
     score: Annotated[Any, SCORES] = "bilinear"
     """how well a source position fits the word that is to be written"""
+    attention: Literal["own", "decoder"] = "own"
+    """own: the output has an attention of its own, which the settings beside this one are about; decoder: it copies
+    with the weights of the decoder's attention, which seq2seq has: best where there are few examples"""
     coverage: float = 0.0
     """factor of the coverage loss, which makes it cost something to look at a source word again; 0: none"""
 
@@ -53,6 +56,8 @@ class Pointed:
 
     memory: PairMemory
     tokens: Int[Tensor, "sentences source"]
+    reader: Reader
+    """whose attention it is"""
 
     def pick(self, sentences: Int[Tensor, "kept"]) -> Self:
         """Keep some of the sentences."""
@@ -76,16 +81,27 @@ class Mixed(NamedTuple):
 class PointerGenerator(LinearOutput):
     """The output layer over the vocabulary and the words of the source; its logits are log-probabilities.
 
-    `gathered` turns hidden states into rows that hold all that is mixed; `forward` and `loss` take such rows.
+    `gathered` turns hidden states into rows that hold all that is mixed; `forward` and `loss` take such rows. Where the
+    attention is the decoder's, hidden states have beside them what it was asked with.
     """
 
-    def __init__(self, design: Copying, width: int, source_width: int, vocabulary: int, bias: bool = True) -> None:
+    def __init__(
+        self,
+        design: Copying,
+        width: int,
+        source_width: int,
+        vocabulary: int,
+        bias: bool = True,
+        decoder: Reader | None = None,
+    ) -> None:
         super().__init__(width, vocabulary, bias)
-        if not design.normalizer.sums_to_one:
-            name = type(design.normalizer).__name__.lower()
+        reader = design.build(width, source_width) if decoder is None else decoder
+        normalizer = reader.reading.normalizer
+        if not normalizer.sums_to_one:
+            name = type(normalizer).__name__.lower()
             raise ConfigError(f"copy.normalizer: the weights of {name} do not sum to one; use softmax or sparsemax")
-        self.cross = design.build(width, source_width)
-        self.gate = nn.Linear(width + self.cross.value_width, 1)
+        self.cross = reader if decoder is None else None
+        self.gate = nn.Linear(width + reader.value_width, 1)
         self.coverage = design.coverage
 
     def remember(
@@ -95,15 +111,28 @@ class PointerGenerator(LinearOutput):
         keep: Bool[Tensor, "sentences source"],
     ) -> Pointed:
         """What can be pointed at: the tokens of the source and the keys of their encodings."""
-        return Pointed(self.cross.remember(encoded, keep), source.masked_fill(~keep, PAD))
+        if self.cross is None:
+            raise UsageError("copy: the decoder's attention is pointed with; use point")
+        return self.point(source, keep, self.cross, self.cross.remember(encoded, keep))
+
+    def point(
+        self,
+        source: Int[Tensor, "sentences source"],
+        keep: Bool[Tensor, "sentences source"],
+        reader: Reader,
+        memory: PairMemory,
+    ) -> Pointed:
+        """What can be pointed at by an attention that remembers the source."""
+        return Pointed(memory, source.masked_fill(~keep, PAD), reader)
 
     def gathered(
         self, hidden: Float[Tensor, "sentences target width"], pointed: Any
     ) -> Float[Tensor, "sentences target mixed"]:
         """Rows [h; logit of g; coverage; a; x]. Token ids are exact in float32, below 2^24."""
-        read = self.cross.read(hidden, pointed.memory)
+        query, hidden = hidden[..., -pointed.reader.width :], hidden[..., : self.in_features]
+        read = pointed.reader.read(query, pointed.memory)
         gate = self.gate(torch.cat([hidden, read], dim=-1))
-        weights = self.cross.weights(hidden, pointed.memory)
+        weights = pointed.reader.weights(query, pointed.memory)
         again = torch.minimum(weights, weights.cumsum(1) - weights).sum(-1, keepdim=True)
         tokens = pointed.tokens[:, None].expand(-1, hidden.shape[1], -1).to(wide(hidden.dtype))
         return torch.cat([hidden, gate, again, weights, tokens], dim=-1)
@@ -166,11 +195,18 @@ def unknown_word(copy: Copying | None) -> int | None:
 
 
 def output_layer(
-    where: str, copy: Copying | None, width: int, source_width: int, vocabularies: tuple[int, int], bias: bool = True
+    where: str,
+    copy: Copying | None,
+    width: int,
+    source_width: int,
+    vocabularies: tuple[int, int],
+    bias: bool = True,
+    decoder: Reader | None = None,
 ) -> LinearOutput:
     """The output layer of a model that reads a source: a pointer-generator if it is to copy; `where` names the model.
 
-    `vocabularies` are the sizes of source and target, which must share one vocabulary to be copied between.
+    `vocabularies` are the sizes of source and target, which must share one vocabulary to be copied between; `decoder`
+    is the attention of a decoder that may be copied with.
     """
     source, target = vocabularies
     if copy is None:
@@ -180,4 +216,9 @@ def output_layer(
             f"{where}.copy: words are copied from the source to the target, so both must share one vocabulary, "
             f"but have {source} and {target} entries; set subwords.sharing = 'joint'"
         )
-    return PointerGenerator(copy, width, source_width, target, bias)
+    if copy.attention == "decoder" and decoder is None:
+        raise ConfigError(
+            f"{where}.copy.attention: 'decoder' is for seq2seq with attention, whose decoder has one head over the "
+            "source; use 'own', with which every model copies"
+        )
+    return PointerGenerator(copy, width, source_width, target, bias, decoder if copy.attention == "decoder" else None)

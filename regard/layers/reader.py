@@ -64,7 +64,7 @@ class Reader(nn.Module):
         super().__init__()
         projected = design.width or design.hidden
         query_width, key_width = projected or width, projected or source_width
-        self.value_width = key_width
+        self.width, self.value_width = width, key_width
         sizes = Sizes(
             width=width,
             heads=1,

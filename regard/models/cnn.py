@@ -27,7 +27,7 @@ from regard.attention.reading import Reading
 from regard.attention.score import SCORES
 from regard.base.errors import ConfigError, check_at_least
 from regard.layers.dropout import Dropout
-from regard.layers.non_local import NonLocal, NonLocalKind
+from regard.layers.non_local import BlockSteps, NonLocal, NonLocalKind
 from regard.layers.waves import waves
 from regard.models.model import Design, weights_in
 from regard.models.pictured import PICTURE_SIZES, GridSight, PictureModel, check_picture, class_layer, whole_grid
@@ -74,9 +74,10 @@ class Cnn(Design):
     """the heads of a non-local block, each of which compares the pixels in its own way"""
     block_width: int | None = None
     """the width of each of these heads; by default half of the channels of the map"""
-    block_steps: Literal["none", "learned"] = "none"
+    block_steps: BlockSteps = "none"
     """learned: a non-local block also learns a relative position bias, a number for each step in rows and columns from
-    one pixel to another, and adds it to their comparison"""
+    one pixel to another, and adds it to their comparison; sloped: likewise, but its heads begin with a slope over the
+    distance, so that they prefer by turns what is near and what is far"""
     coordinates: Literal["none", "added"] = "none"
     """added: two further channels of each map hold the row and the column of each pixel"""
     frequencies: int | None = None
@@ -109,7 +110,7 @@ class Cnn(Design):
         "relations": _RELATIONS,
         "non_local": {
             **_RELATIONS, "non_local": (4,), "product_scale": "width", "block_heads": 6, "block_width": 16,
-            "block_steps": "learned",
+            "block_steps": "sloped",
         },
     }  # fmt: skip
 
@@ -204,7 +205,7 @@ class CnnModel(PictureModel):
             )
         else:
             self.head = class_layer(features + question, classes)
-        self.asks = bool(question)
+        self.question = question
 
     def encode(
         self,
@@ -224,9 +225,7 @@ class CnnModel(PictureModel):
         check_picture(pictures, *self.shape, "cnn")
         x, made = pictures, []
         for at, layer in enumerate(self.layers, start=1):
-            if at == self.design.asked_at and which is not None:
-                x = x[which]
-            x = layer(x, questions)
+            x = layer(x, questions, which if at == self.design.asked_at else None)
             made.append(x.flatten(2).transpose(1, 2))
         return made
 
@@ -236,8 +235,12 @@ class CnnModel(PictureModel):
         questions: Float[Tensor, "asked question"] | None = None,
         which: Int64[Tensor, "asked"] | None = None,
     ) -> Float[Tensor, "answers classes"]:
-        if self.asks != (questions is not None):
-            raise ConfigError(f"cnn: was built {'with' if self.asks else 'without'} questions about pictures")
+        given = 0 if questions is None else questions.shape[1]
+        if given != self.question:
+            built, asked = (
+                f"questions of {size} numbers" if size else "no questions" for size in (self.question, given)
+            )
+            raise ConfigError(f"cnn: was built for {built} about pictures, but is given {asked}")
         maps = self._maps(pictures, questions, which)
         which = None if self.design.asked_at else which
         pooled = self.dropout(self._pooled(maps, questions, which))
@@ -257,7 +260,7 @@ class CnnModel(PictureModel):
             case "flat":
                 pooled = features.flatten(1)
             case "max":
-                pooled = features.amax(1)
+                pooled = features.max(1).values  # amax shares gradients among equals, and takes twice the time
             case _:
                 pooled = features.mean(1)
         return pooled if which is None else pooled[which]
@@ -271,7 +274,8 @@ class CnnModel(PictureModel):
 class CnnLayer(nn.Module):
     """A convolution, its norm and ReLU; then coordinates and non-local blocks, where there are any.
 
-    A layer that reads questions scales and shifts the normalized channels: x ← (1 + γ(q)) · x + β(q).
+    A layer that reads questions scales and shifts the normalized channels: x ← (1 + γ(q)) · x + β(q). What is before
+    that is computed once for each picture, however many questions there are about it.
     """
 
     def __init__(
@@ -301,12 +305,13 @@ class CnnLayer(nn.Module):
         self,
         x: Float[Tensor, "batch channels height width"],
         questions: Float[Tensor, "asked question"] | None = None,
-    ) -> Float[Tensor, "batch after rows columns"]:
-        """The next map; a layer that reads questions has one for each of them."""
+        which: Int64[Tensor, "asked"] | None = None,
+    ) -> Float[Tensor, "maps after rows columns"]:
+        """The next map; a layer that reads questions has one for each of them, of map `which`, by default its own."""
         x = self.norm(self.convolution(x))
         if self.asked is not None and questions is not None:
             scale, shift = self.asked(questions)[:, :, None, None].chunk(2, dim=1)
-            x = (1 + scale) * x + shift
+            x = (1 + scale) * (x if which is None else x.index_select(0, which)) + shift
         x = x.relu()
         if self.octaves is not None:
             x = torch.cat([x, _coordinates(x, self.octaves)], dim=1)

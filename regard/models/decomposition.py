@@ -128,7 +128,12 @@ def _computed(design: Decomposition, rows: Any) -> tuple[Any, Any, Any]:
 def sparse_codes(
     inputs: Float[Tensor, "batch numbers"], dictionary: Float[Tensor, "code numbers"], penalty: float, steps: int
 ) -> Float[Tensor, "batch code"]:
-    """argmin over z of ½ |x - z D|² + penalty · |z|₁, by FISTA."""
+    """argmin over z of ½ |x - z D|² + penalty · |z|₁, by FISTA; an iteration that needs all its digits."""
+    with torch.autocast(inputs.device.type, enabled=False):
+        return _fista(inputs, dictionary, penalty, steps)
+
+
+def _fista(inputs: Tensor, dictionary: Tensor, penalty: float, steps: int) -> Tensor:
     gram, shared = dictionary @ dictionary.T, inputs @ dictionary.T
     rate = 1 / torch.linalg.matrix_norm(gram.detach(), 2).clamp(min=1e-12)
     codes, ahead, momentum = torch.zeros_like(shared), torch.zeros_like(shared), 1.0

@@ -26,7 +26,7 @@ from regard.base.errors import ConfigError
 from regard.layers.activation import Activation
 from regard.layers.dropout import Dropout
 from regard.layers.embedding import Embedding, tie
-from regard.layers.pointer_generator import Copying, output_layer, unknown_word
+from regard.layers.pointer_generator import Copying, PointerGenerator, output_layer, unknown_word
 from regard.layers.reader import Combine, Joining, SingleHead
 from regard.layers.rnn import Bridge, Cell, Directions, Rnn, States, share_recurrence
 from regard.models.model import Design, Tie, weights_in
@@ -147,21 +147,27 @@ class Decoder(nn.Module):
 
     def forward(
         self, x: Float[Tensor, "batch target embedding"], before: Carried
-    ) -> Float[Tensor, "batch target width"]:
-        """The outputs of all steps, given all inputs (teacher forcing)."""
+    ) -> tuple[Float[Tensor, "batch target width"], Float[Tensor, "batch target state"]]:
+        """The outputs of all steps, given all inputs (teacher forcing), and the states that attended in them."""
         if not self.at_once:
-            outputs = []
+            outputs, queries = [], []
             for token in x.unbind(1):
-                output, before = self.advance(token, before)
+                output, after = self.advance(token, before)
                 outputs.append(output)
-            return torch.stack(outputs, dim=1)
+                queries.append(self.query_of(before, after))
+                before = after
+            return torch.stack(outputs, dim=1), torch.stack(queries, dim=1)
         states, _ = self.rnn(x, before.states)
-        if self.cross is None or self.joining is None or before.source is None:
-            return states
         query = states
         if self.query == "previous":
             query = torch.cat([before.states[0][-1][:, None], states[:, :-1]], dim=1)
-        return self.joining(states, self.cross.read(query, before.source))
+        if self.cross is None or self.joining is None or before.source is None:
+            return states, query
+        return self.joining(states, self.cross.read(query, before.source)), query
+
+    def query_of(self, before: Carried, after: Carried) -> Float[Tensor, "rows state"]:
+        """The state that attended in a step."""
+        return (before if self.query == "previous" else after).states[0][-1]
 
     def advance(
         self, x: Float[Tensor, "rows embedding"], before: Carried
@@ -215,7 +221,8 @@ class Seq2seqModel(Transducer):
             share_recurrence(self.encoder, self.decoder.rnn, "seq2seq.share")
         self.bridge = Bridge(self.encoder, self.decoder.rnn)
         self.dropout = Dropout(design.dropout)
-        self.output = output_layer("seq2seq", design.copy, self.decoder.width, encoder_width, sizes)
+        widths, reader = (self.decoder.width, encoder_width), self.decoder.cross
+        self.output = output_layer("seq2seq", design.copy, *widths, sizes, decoder=reader)
         if design.tie != "none":
             tie(self.output, self.target, "seq2seq.tie")
         if design.tie == "all":
@@ -234,8 +241,8 @@ class Seq2seqModel(Transducer):
         target: Int[Tensor, "batch target"],
     ) -> Float[Tensor, "batch target width"]:
         before = self.start(source, source_lengths)
-        decoded = self.dropout(self.decoder(self.target(target), before))
-        return self.output.gathered(decoded, before.pointed)
+        decoded, query = self.decoder(self.target(target), before)
+        return self.output.gathered(self._shown(decoded, query), before.pointed)
 
     def start(
         self,
@@ -247,13 +254,27 @@ class Seq2seqModel(Transducer):
         encoded, keep, final = self._encode(source, lengths)
         reader = self.decoder.cross
         memory = None if reader is None else reader.remember(encoded, keep)
-        pointed = self.output.remember(source, encoded, keep)
+        pointer = self._pointer
+        if pointer is None or reader is None or memory is None:
+            pointed = self.output.remember(source, encoded, keep)
+        else:
+            pointed = pointer.point(source, keep, reader, memory)
         return replace(self.decoder.start(self.bridge(final), memory), pointed=pointed)
 
     def step(self, token: Int[Tensor, "rows"], state: State) -> tuple[Float[Tensor, "rows vocabulary"], Carried]:
         before = fitting(state, Carried, token)
         hidden, after = self.decoder.advance(self.target(token[:, None])[:, 0], before)
-        return self.output.predict(self.dropout(hidden), before.pointed), after
+        return self.output.predict(self._shown(hidden, self.decoder.query_of(before, after)), before.pointed), after
+
+    def _shown(self, decoded: Tensor, query: Tensor) -> Tensor:
+        """What the output sees: decoded states and, if it copies with the decoder's attention, those that attended."""
+        decoded = self.dropout(decoded)
+        return decoded if self._pointer is None else torch.cat([decoded, query], dim=-1)
+
+    @property
+    def _pointer(self) -> PointerGenerator | None:
+        """The output, if it copies with the decoder's attention."""
+        return self.output if isinstance(self.output, PointerGenerator) and self.output.cross is None else None
 
     def _encode(self, source: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor, States]:
         """The encoded source, where it is not padding, and the encoder's last states."""

@@ -97,6 +97,21 @@ def test_learned_steps_are_added_to_comparisons(kind: str) -> None:
         NonLocal(kind=kind, steps="learned").build(6)
 
 
+def test_sloped_steps_begin_with_what_is_near_and_what_is_far_by_turns() -> None:
+    block = NonLocal(heads=3, steps="sloped").build(6, (2, 3))
+    table = block.reading.positions.weight
+    for head, slope in enumerate((-1.0, 1.0, -0.5)):
+        for down in (-1, 0, 1):
+            for right in (-2, -1, 0, 1, 2):
+                wanted = slope * (down**2 + right**2) ** 0.5
+                assert float(table.detach()[head, (down + 1) * 5 + right + 2]) == pytest.approx(wanted)
+    assert table.requires_grad
+    x = torch.randn(2, 6, 2, 3)
+    assert torch.equal(block(x), x)
+    with pytest.raises(ConfigError, match="steps = 'sloped' needs the rows and columns"):
+        NonLocal(steps="sloped").build(6)
+
+
 def test_its_weights_are_recorded() -> None:
     block = stirred("embedded_gaussian")
     with record(block) as seen:

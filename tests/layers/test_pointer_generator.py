@@ -1,6 +1,7 @@
 """The pointer-generator beside a computation over words, in dictionaries."""
 
 from collections import defaultdict
+from dataclasses import replace
 from math import exp, log
 from typing import Any
 
@@ -8,10 +9,12 @@ import pytest
 import torch
 from torch import Tensor
 
+from regard.attention.record import record
 from regard.base.errors import ConfigError
 from regard.data.subwords.tokenizer import EOS, UNK
 from regard.layers.output import LinearOutput
 from regard.layers.pointer_generator import Copying, PointerGenerator, output_layer, unknown_word
+from regard.layers.reader import SingleHead
 from regard.models.seq2seq import Seq2seq
 from regard.models.transformer import Transformer
 
@@ -25,6 +28,7 @@ DESIGNS = {
     "transformer": Transformer(
         width=8, heads=2, feedforward=8, encoder_layers=1, decoder_layers=1, copy=Copying(score="additive")
     ),
+    "decoder's attention": Seq2seq(width=8, cell="lstm", copy=Copying(attention="decoder"), query="previous"),
 }
 
 
@@ -76,6 +80,33 @@ def test_the_weights_are_those_of_its_attention() -> None:
     torch.testing.assert_close(mixed.weights @ pointed.memory.value[:, 0], read)
     gate = torch.cat([hidden, read], -1) @ layer.gate.weight.T + layer.gate.bias
     torch.testing.assert_close(mixed.gate, gate)
+
+
+@pytest.mark.parametrize("query", ["previous", "current"])
+@pytest.mark.parametrize("context", ["output", "both"])
+def test_it_may_copy_with_the_attention_of_the_decoder(query: Any, context: Any) -> None:
+    torch.manual_seed(1)
+    design = Seq2seq(width=8, encoder_width=10, attention=SingleHead(score="bilinear"), query=query, context=context)
+    model = replace(design, copy=Copying(attention="decoder")).build({"source": VOCABULARY, "target": VOCABULARY})
+    model = model.double().eval()
+    layer = model.output
+    assert layer.cross is None
+    with record(model) as seen:
+        found = model(SOURCE, LENGTHS, TARGET)
+    weights = torch.cat(list(seen["decoder.cross"]), dim=2)[:, 0]
+    encoded, _ = model.encode(SOURCE, LENGTHS)
+    plain = replace(design, copy=None).build({"source": VOCABULARY, "target": VOCABULARY}).double().eval()
+    plain.load_state_dict(model.state_dict(), strict=False)
+    read = weights @ encoded
+    known = SOURCE.masked_fill(SOURCE >= VOCABULARY, UNK), LENGTHS, TARGET.masked_fill(TARGET >= VOCABULARY, UNK)
+    hidden = plain.hidden(*known)
+    for row in range(2):
+        for t in range(4):
+            length = int(LENGTHS[row])
+            gate = layer.gate(torch.cat([hidden[row, t], read[row, t]]))
+            wanted = by_words(layer, hidden[row, t], weights[row, t, :length], gate, SOURCE[row, :length])
+            for word, chance in wanted.items():
+                assert float(found[row, t, word].detach()) == pytest.approx(log(chance), abs=1e-9)
 
 
 @pytest.mark.parametrize("name", DESIGNS)
@@ -172,3 +203,7 @@ def test_settings_that_cannot_be_are_refused() -> None:
         Copying(coverage=-1.0)
     with pytest.raises(ConfigError, match=r"copy.normalizer: the weights of sigmoid do not sum to one"):
         output_layer("model", Copying(normalizer="sigmoid"), 4, 4, (8, 8))
+    with pytest.raises(ConfigError, match=r"transformer.copy.attention: 'decoder' is for seq2seq"):
+        Transformer.preset("tiny", copy=Copying(attention="decoder")).build({"source": 8, "target": 8})
+    with pytest.raises(ConfigError, match=r"seq2seq.copy.attention: 'decoder' is for seq2seq with attention"):
+        Seq2seq(attention=None, copy=Copying(attention="decoder")).build({"source": 8, "target": 8})

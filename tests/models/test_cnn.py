@@ -103,9 +103,13 @@ def test_a_question_is_joined_to_the_picture() -> None:
     pictures, questions = torch.randn(2, 3, 9, 8), torch.eye(5)[:2]
     expected = model.head(torch.cat([model.encode(pictures)[0].mean(1), questions], 1))
     torch.testing.assert_close(model(pictures, questions), expected)
-    with pytest.raises(ConfigError, match="was built with questions"):
+    with pytest.raises(
+        ConfigError, match="was built for questions of 5 numbers about pictures, but is given no questions"
+    ):
         model(pictures)
-    with pytest.raises(ConfigError, match="was built without questions"):
+    with pytest.raises(ConfigError, match=r"was built for .* 5 numbers about pictures, but is given .* 4 numbers"):
+        model(pictures, questions[:, :4])
+    with pytest.raises(ConfigError, match="was built for no questions about pictures, but is given questions of 5"):
         Cnn().build(SIZES)(pictures, questions)
 
 
@@ -170,6 +174,10 @@ def test_a_question_may_scale_and_shift_channels() -> None:
     scale, shift = layer.asked(questions[:1]).chunk(2, dim=1)
     expected = ((1 + scale[..., None, None]) * layer.norm(layer.convolution(x)) + shift[..., None, None]).relu()
     torch.testing.assert_close(layer(x, questions[:1]), expected)
+    maps: list[int] = []
+    layer.convolution.register_forward_hook(lambda part, given, made: maps.append(len(made)))
+    model(pictures, questions, which)
+    assert maps == [2], "the first layer that is asked sees a picture once, whatever is asked about it"
     with pytest.raises(ConfigError, match="asked_at must name a layer from 1 to 2"):
         Cnn(asked_at=3).build(SIZES | {"question": 5})
     with pytest.raises(ConfigError, match="but the data asks none"):

@@ -3,6 +3,7 @@
 import pytest
 import torch
 
+from regard.attention.positions.grid import GridTable, neighbor_bias
 from regard.base.errors import ConfigError
 from regard.layers.block import Block
 from regard.models.swin import Merging, Swin
@@ -55,3 +56,13 @@ def test_sight_puts_shifted_tiles_back() -> None:
     sight = model.sight("stages.0.blocks.1.tiled_attention.attention")
     assert (sight.rows, sight.columns, list(sight.cells.shape)) == (8, 8, [4, 16])
     assert sight.cells[0].tolist()[:5] == [18, 19, 20, 21, 26]
+
+
+def test_relative_bias_may_begin_with_neighbors() -> None:
+    model = Swin(patch=1, tile=4, stage_layers=(2, 1), stage_heads=(3, 6), relative_bias="neighbors").build(SIZES)
+    first, second, last = (table for table in model.modules() if isinstance(table, GridTable))
+    assert torch.equal(first.weight, neighbor_bias(3, first.layout))
+    assert torch.equal(second.weight, neighbor_bias(3, second.layout, 3))
+    assert torch.equal(last.weight, neighbor_bias(6, last.layout))
+    model(torch.randn(1, 1, 16, 16)).sum().backward()
+    assert first.weight.grad is not None
