@@ -3,17 +3,23 @@
 import resource
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from statistics import median
+from typing import Any
+
+import torch
 
 from regard.apps.scaling import StepCost
 from regard.data.item import Batches, Item
 from regard.data.plan import BatchPosition
 from regard.tasks.start import Started
 from regard.training.lanes import Lanes
+from regard.training.loss import Loss
+from regard.training.mixed_precision import is_faster_short, mixed
 from regard.training.optimizer import set_rate, take_step
 
 
@@ -46,21 +52,28 @@ class Rehearsal:
         )
 
 
-def rehearse(started: Started, seconds: float, device: str = "cpu") -> Rehearsal:
+def rehearse(
+    started: Started, seconds: float, device: str = "cpu", say: Callable[[str], None] = lambda text: None
+) -> Rehearsal:
     """Train for some seconds on batches spread over an epoch, and discard the result."""
     model = started.model().to(device).train()
-    task, training, prepared = started.run.task, started.run.training, started.prepared
+    training, prepared = started.run.training, started.prepared
     optimizers = training.optimizer.build(model)
     set_rate(optimizers, 1e-9)
     lanes = Lanes(model, training.lanes)
     items = list(_spread(prepared.train, 64))
+    backward = partial(_backward, started, lanes, device)
+    short = training.precision == "bfloat16"
+    if training.precision == "auto" and device == "cpu":
+        short = is_faster_short(model, items[0], lanes, partial(backward, items[0]), say)
 
     updates: list[float] = []
 
     def step(item: Item) -> None:
-        lanes.backward(task.loss, [item.to(device)], item.count, [1])
+        backward(item, short)
         before = time.monotonic()
-        take_step(optimizers)
+        with mixed(torch.device(device), short):
+            take_step(optimizers)
         updates.append(time.monotonic() - before)
 
     step(max(items, key=lambda item: item.size))
@@ -79,10 +92,20 @@ def rehearse(started: Started, seconds: float, device: str = "cpu") -> Rehearsal
         seconds_an_epoch=total / speed,
         padding=1 - sum(item.count for item in items) / sum(item.size for item in items),
         memory=_peak(),
-        flops_an_epoch=task.flops(started.run.model, prepared),
+        flops_an_epoch=started.run.task.flops(started.run.model, prepared),
         seconds_an_update=median(updates),
         gradient_bytes=sum(weight.nbytes for weight in model.parameters() if weight.requires_grad),
     )
+
+
+def _backward(started: Started, lanes: Lanes, device: str, item: Item, short: bool) -> None:
+    """Make the gradients of a batch, with products in bfloat16 if `short`."""
+
+    def objective(model: Any, item: Any) -> Loss:
+        with mixed(torch.device(device), short):
+            return started.run.task.loss(model, item)
+
+    lanes.backward(objective, [item.to(device)], item.count, [1])
 
 
 def _spread(batches: Batches, count: int) -> Iterator[Item]:

@@ -2,14 +2,16 @@
 
 import shlex
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from regard.data.folder_files import sides_in
+from regard.data.languages import language_of
 from regard.runs.log import Log
 
 _SUFFIXES = frozenset(
-    (".txt", ".tsv", ".csv", ".jsonl", ".json", ".tmx", ".xlsx", ".ods", ".gz", ".xz", ".bz2", ".zst", ".npz")
+    ".txt .tsv .tab .csv .jsonl .ndjson .json .tmx .xlsx .xls .ods .zip .gz .xz .bz2 .zst .npz .conll .conllu".split()
 )
 _USES = {
     "translate": ("translate", "inspect", "serve"),
@@ -39,15 +41,20 @@ def standing(folder: Path) -> str:
 
 def _of_run(run: Path, home: Path) -> Iterator[str]:
     settings, log = _settings(home / run / "run.toml"), Log(home / run / "log.jsonl")
+    steps = max((entry["step"] for entry in log.entries()), default=0)
+    wanted = settings.get("training", {}).get("steps")
+    reached = f"at step {steps:,}" + (f" of {wanted:,}" if isinstance(wanted, int) else "")
+    onward = f"  {_command('train', _run_file(home, run.name))}   goes on with it"
     if not (home / run / "model.safetensors").exists():
-        steps = max((entry["step"] for entry in log.entries()), default=0)
-        wanted = settings.get("training", {}).get("steps")
-        yield f"{run}: in training, at step {steps:,}" + (f" of {wanted:,}" if isinstance(wanted, int) else "")
-        yield f"  {_command('train', _run_file(home, run.name))}   goes on with it"
+        yield f"{run}: in training, {reached}"
+        yield onward
         return
     metric = settings.get("training", {}).get("metric")
     best = [entry[metric] for entry in log.entries("valid") if isinstance(metric, str) and metric in entry]
-    yield f"{run}: trained" + (f", last {metric} {best[-1]:.2f}" if best else "")
+    open_end = isinstance(wanted, int) and steps < wanted  # which of the two, only the training itself can tell
+    yield f"{run}: trained, {reached}" + (f", last {metric} {best[-1]:.2f}" if best else "")
+    if open_end:
+        yield f"{onward}, unless patience has ended it"
     for command in _USES.get(str(settings.get("task", "translate")), ("evaluate",)):
         yield f"  {_command(command, str(run))}"
 
@@ -61,15 +68,30 @@ def _run_file(home: Path, name: str) -> str:
 
 
 def _of_data(folder: Path) -> Iterator[str]:
-    files = [path.name for path in sorted(folder.iterdir()) if path.suffix in _SUFFIXES and path.is_file()]
-    if files:
-        yield "No run is here yet, but there are files: " + ", ".join(files[:_MOST]) + (" …" if files[_MOST:] else "")
-        yield f"  {_command('init', *files[:2]) if len(files) < 3 else 'regard init FILE …'}"
+    sets = sides_in(folder)
+    sides = {path for own in sets.values() for path in own}
+    files = [path for path in sorted(folder.iterdir()) if path in sides or path.suffix in _SUFFIXES]
+    names = [path.name for path in files if path.is_file()]
+    if names:
+        yield "No run is here yet, but there are files: " + ", ".join(names[:_MOST]) + (" …" if names[_MOST:] else "")
+        yield f"  {_beginning(sets, names)}"
         yield "looks at them and writes the settings of a run"
         return
     yield "No run and no data are in this folder."
     yield "  regard init train.en train.de    writes the settings of a translator for your own two files"
     yield "  regard demo                      trains one that reads dates, in two minutes"
+
+
+def _beginning(sets: Mapping[str, Sequence[Path]], names: Sequence[str]) -> str:
+    """The command for some files: two sides that belong together, or the only file."""
+    if "train" not in sets:
+        return _command("init", names[0]) if len(names) == 1 else "regard init FILE …"
+    languages = [language_of(path) for path in sets["train"][:2]]
+    words = ["init"]
+    for name, option in (("train", ()), ("dev", ("--dev",)), ("test", ("--test",))):
+        own = [path.name for path in sets.get(name, ()) if language_of(path) in languages]
+        words += [*option, *own] if len(own) == 2 else []
+    return f"{_command(*words)}    or the other way round: the source comes first"
 
 
 def _settings(path: Path) -> dict[str, Any]:

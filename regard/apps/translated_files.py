@@ -38,12 +38,19 @@ def refuse_overwriting(out: Path | None, read: Sequence[Path | None]) -> None:
 
 
 def is_document(path: Path | None) -> bool:
-    """Whether a file is translated as a document, with its markup; other files are translated line by line."""
+    """Whether a file is translated as a document, with its markup; other files of text line by line."""
     if path is None or path.suffix.lower() == ".txt":
         return False
+    from regard.base.errors import UsageError
+    from regard.data.recognize import not_in_lines
     from regard.markup.document_files import has_reader
 
-    return has_reader(path.name)
+    if has_reader(path.name):
+        return True
+    what = not_in_lines(path)
+    if what is not None:
+        raise UsageError(f"{path}: is {what}, whose lines are no sentences; write its texts into a file, one a line")
+    return False
 
 
 def translate_document(

@@ -90,9 +90,16 @@ def _opened(path: str | Path) -> Any:
             raise DamagedError(f"{path}: the file is empty")
         return safe_open(path, framework="pt")
     except SafetensorError as error:
-        raise DamagedError(f"{path}: not a whole safetensors file ({error})") from error
+        raise DamagedError(f"{path}: not a whole safetensors file ({_suspicion(path) or error})") from error
     except OSError as error:
         raise unreadable(path, error) from error
+
+
+def _suspicion(path: str | Path) -> str:
+    """What a file is taken for that does not even begin as one of tensors does, with a length and a brace."""
+    with Path(path).open("rb") as file:
+        begins = file.read(9)[8:] == b"{"
+    return "" if begins else "it is of another kind; a model is a model.safetensors, or the folder of a run"
 
 
 def _checksum(tensors: Mapping[str, Tensor], texts: Mapping[str, str]) -> str:

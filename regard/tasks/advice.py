@@ -4,6 +4,7 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
+from regard.base.wording import counted
 from regard.data.statistics import statistics_of
 from regard.tasks.task import Advice, Wishes
 from regard.tasks.text_advice import TextAdvice, advise
@@ -48,6 +49,7 @@ _AS_THEY_ARE = "subwords size sharing model preset steps warmup optimizer rate v
 _BATCHES = """
 [batches]
 tokens = {tokens}                  # per batch, padding included
+longest = {longest}                  # pairs with a side of more tokens are left out: they would fill the memory
 """
 _DECODING = """
 [decoding]
@@ -71,9 +73,9 @@ def advise_text(files: Sequence[Path], wishes: Wishes, sides: int) -> Advice | N
         return None
     text = statistics_of(found.corpus)
     advice = advise(text, wishes.model, wishes.preset)
-    counted = f"{text.lines:,} lines, {sum(side.words for side in text.sides) / sides:.1f} words each"
+    length = f"{counted(text.lines, 'line')}, {sum(side.words for side in text.sides) / sides:.1f} words each"
     metric = (advice.metric_reason,) if found.sets.dev else ()
-    reasons = (found.notes[0], counted, *found.notes[1:], *advice.reasons, *metric)
+    reasons = (found.notes[0], length, *found.notes[1:], *advice.reasons, *metric)
     written = _TEMPLATE.format(
         out=wishes.out,
         task="translate" if sides == 2 else "language",
@@ -81,7 +83,7 @@ def advise_text(files: Sequence[Path], wishes: Wishes, sides: int) -> Advice | N
         name=json.dumps(found.name, ensure_ascii=False),
         data=found.table(),
         tags=_TAGS * advice.tagged,
-        batches=_BATCHES.format(tokens=advice.tokens) + _STEMS * advice.tagged if sides == 2 else "",
+        batches=_batches(advice) if sides == 2 else "",
         decay=_DECAYED.format(decay=advice.decay) if advice.decay else "",
         metric=advice.metric if found.sets.dev else "loss",
         decoding=_decoding(advice) if sides == 2 else "",
@@ -89,6 +91,10 @@ def advise_text(files: Sequence[Path], wishes: Wishes, sides: int) -> Advice | N
         **{key: getattr(advice, key) for key in _AS_THEY_ARE},
     )
     return Advice(written, reasons, found.files)
+
+
+def _batches(advice: TextAdvice) -> str:
+    return _BATCHES.format(tokens=advice.tokens, longest=advice.longest) + _STEMS * advice.tagged
 
 
 def _decoding(advice: TextAdvice) -> str:

@@ -3,7 +3,7 @@
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
 
@@ -40,11 +40,12 @@ from regard.models.headed import Headed
 from regard.models.model import Design
 from regard.runs.artifact import Artifact
 from regard.tasks.class_outputs import write_classes
+from regard.tasks.fixed_features import LabeledVectors, are_fixed, read_once, rows_of_vectors
 from regard.tasks.label_advice import advise_labels
 from regard.tasks.task import Advice, Evaluation, Prepared, Say, Task, Wishes
 from regard.tasks.texts import SubwordChoice, one_model, refuse_other
 from regard.training.loss import Loss
-from regard.training.validation import mean_losses
+from regard.training.validation import losses_and_answers
 
 _UNSEEN = -100
 ClassWeights = Literal["even", "balanced"]
@@ -97,9 +98,9 @@ class PreparedLabels(Prepared):
     """how many training examples each class has"""
 
     @property
-    def items(self) -> list[LabeledTexts]:
+    def items(self) -> list[LabeledTexts | LabeledVectors]:
         """The dev set as batches of examples."""
-        return [item for item in self.dev if isinstance(item, LabeledTexts)]
+        return [item for item in self.dev if isinstance(item, LabeledTexts | LabeledVectors)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -152,8 +153,31 @@ class Classify(Task):
         """The training texts, from which subwords are learned."""
         return _texts(self.data.read(self.data.train, data))
 
-    def loss(self, model: Headed, item: LabeledTexts) -> Loss:
-        logits = model(*item.texts.parts)
+    def with_fixed_features(self, model: Headed, prepared: PreparedLabels, say: Say) -> PreparedLabels:
+        rows = prepared.train
+        if not isinstance(rows, LabeledRows) or not are_fixed(model, rows):
+            return prepared
+        say("features, once for each text")
+        dev = [read_once(model, item) for item in prepared.items if isinstance(item, LabeledTexts)]
+        return replace(prepared, train=rows_of_vectors(model, rows), dev=dev)
+
+    def loss(self, model: Headed, item: LabeledTexts | LabeledVectors) -> Loss:
+        return self._loss_and_logits(model, item)[0]
+
+    def metrics(self, model: Headed, prepared: PreparedLabels) -> dict[str, float]:
+        """The loss, accuracy, macro F1, Matthews' correlation and the calibration error."""
+
+        def judged(model: Headed, item: LabeledTexts | LabeledVectors) -> tuple[Loss, list[list[float]]]:
+            loss, logits = self._loss_and_logits(model, item)
+            return loss, _probabilities(logits, self.data.labels).tolist()
+
+        found, answers = losses_and_answers(model, prepared.dev, judged)
+        labels = torch.cat([item.labels for item in prepared.items])
+        chances = torch.tensor([row for batch in answers for row in batch])
+        return found | class_metrics(labels.numpy(), _filled_up(chances, labels).numpy())
+
+    def _loss_and_logits(self, model: Headed, item: LabeledTexts | LabeledVectors) -> tuple[Loss, Tensor]:
+        logits = item.logits(model)
         classes = logits.shape[1]
         if item.labels.dim() == 2:
             wanted = item.labels[:, :classes].to(logits)
@@ -162,18 +186,7 @@ class Classify(Task):
             wanted = item.labels.masked_fill(item.labels >= classes, _UNSEEN)
             how: Any = {"reduction": "none", "label_smoothing": self.class_loss.smoothing, "ignore_index": _UNSEEN}
             each = F.cross_entropy(logits, wanted, **how)
-        return Loss((each * item.weights.to(each)).sum(), item.count)
-
-    def metrics(self, model: Headed, prepared: PreparedLabels) -> dict[str, float]:
-        """The loss, accuracy, macro F1, Matthews' correlation and the calibration error."""
-        found = mean_losses(model, prepared.dev, self.loss)
-        true, chances = [], []
-        for item in prepared.items:
-            own = item.to(next(model.parameters()).device)
-            chances.append(_probabilities(model(*own.texts.parts), self.data.labels).cpu())
-            true.append(own.labels.cpu())
-        labels = torch.cat(true)
-        return found | class_metrics(labels.numpy(), _filled_up(torch.cat(chances), labels).numpy())
+        return Loss((each * item.weights.to(each)).sum(), item.count), logits
 
     def extras(self, design: Design, model: Headed, prepared: PreparedLabels) -> dict[str, Any]:
         """The names of the classes, and how examples are read."""

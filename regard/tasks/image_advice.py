@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from regard.base.errors import UsageError
 from regard.data.image_arrays import IDX_NAME, SetPart
@@ -27,13 +28,9 @@ channels = {channels}                   # 1: gray, 3: in color
 
 [batches]
 pictures = {batch}                  # a step learns from this many
-
-[augment]                      # random changes of training pictures that leave their class as it is
-crop = 0.8                     # the smallest share of the area that is cut out and scaled up
-turn = 10.0                    # degrees
-
+{augment}
 [training]
-{base}steps = {steps}
+{base}{lanes}steps = {steps}
 patience = 20                  # early stopping after this many validations without improvement
 validate_every = {every}
 checkpoint_every = {every}
@@ -53,13 +50,32 @@ name = "cosine"
 warmup = {warmup}
 
 {model}"""
+_AUGMENT = """
+[augment]                      # random changes of training pictures that leave their class as it is
+crop = 0.8                     # the smallest share of the area that is cut out and scaled up
+turn = 10.0                    # degrees
+"""
+_ASKED = """\
+[model]
+name = "cnn"                   # a question scales and shifts the channels of its layers (FiLM)
+preset = "{preset}"
+asked_at = 5                   # from this layer on
+answer = "hidden"              # two hidden layers relate what the picture tells
+"""
 _SETS: Mapping[str, tuple[str, ...]] = {
     "train": ("train", "training"),
     "dev": ("dev", "val", "valid", "validation"),
     "test": ("test", "testing"),
 }
+_WAVES = 'patch_positions = "waves"      # rows and columns as sines at first, then learned\n'
+_MEAN = 'pooling = "mean"               # of all patches; "first": of the class token alone, as in transformers\n'
+_NEIGHBORS = 'relative_bias = "neighbors"    # each attention head looks at another neighbor at first, then learns\n'
+_SETTINGS = {"vit": (_WAVES, 5e-3), "swin": ("", 2e-3)}
+"""of pictures as small as digits: settings of the model, and the learning rate"""
+_LARGER = {"vit": (_WAVES + _MEAN, 5e-3), "swin": (_NEIGHBORS, 5e-3)}
 _LARGEST = 64
-_STEPS = 4_000
+_MOST_PATCHES = 16
+"""along one side of a picture"""
 
 
 def image_sets(files: Sequence[Path]) -> dict[str, Path] | None:
@@ -101,21 +117,48 @@ class PictureModelChoice:
     optimizer: str = "muon"
     rate: float = 2e-3
     epochs: int = 45
+    steps: int = 4_000
+    """at most so many, however many pictures there are"""
     base: str = ""
     """the lines of [training] that name the model to begin with"""
+
+
+class _Looked(NamedTuple):
+    """What there is to learn from."""
+
+    pictures: int
+    examples: int
+    classes: int
+    channels: int
+    height: int
+    width: int
+    scalable: bool
+    """whether pictures are scaled when they are read, which arrays are not"""
+    asks: bool
+    """whether there are questions about the pictures"""
+
+    @property
+    def words(self) -> str:
+        """How many pictures or questions of how many classes there are."""
+        what = (
+            f"{self.examples:,} questions about {self.pictures:,} pictures"
+            if self.asks
+            else f"{self.pictures:,} pictures"
+        )
+        return f"{what}, {self.classes} answers" if self.asks else f"{what} of {self.classes} classes"
 
 
 def image_settings(
     sets: Mapping[str, Path], wishes: Wishes, choose: Callable[..., PictureModelChoice] | None = None
 ) -> Advice:
-    """A run.toml for pictures with classes; `choose` gives the model for pictures of channels, height and width."""
+    """A run.toml for pictures with classes; `choose` gives the model for what was found of them."""
     given: dict[str, tuple[Path, ...]] = {part: (path,) for part, path in sets.items()}
     given |= {part: files for part, files in (("dev", wishes.dev), ("test", wishes.test)) if files}
-    count, classes, *shape = _looked_at(sets["train"])
-    chosen = (choose or partial(_new_model, wishes))(*shape)
-    batch = 32 if count < 5_000 else 64
-    steps = max(1, -(-count * 9 // 10 // batch))
-    reason = f"{count:,} pictures of {classes} classes, seen at {chosen.height} × {chosen.width} pixels: {chosen.words}"
+    looked = _looked_at(sets["train"])
+    chosen = (choose or partial(_new_model, wishes))(looked)
+    batch = 16 if looked.asks else 32 if looked.pictures < 5_000 else 64
+    steps = max(1, -(-looked.pictures * 9 // 10 // batch))
+    reason = f"{looked.words}, seen at {chosen.height} × {chosen.width} pixels: {chosen.words}"
     held = f"dev = {relative_paths(given['dev'], wishes.out)}\n" if "dev" in given else "hold_out = 0.1\n"
     text = _TEMPLATE.format(
         out=wishes.out,
@@ -127,8 +170,10 @@ def image_settings(
         width=chosen.width,
         channels=chosen.channels,
         batch=batch,
+        augment="" if looked.asks else _AUGMENT,  # what is left or near would change
+        lanes="lanes = 1                      # batch norm sees all pictures of a step\n" if looked.asks else "",
         base=chosen.base,
-        steps=min(_STEPS, chosen.epochs * steps),
+        steps=min(chosen.steps, chosen.epochs * steps),
         every=min(200, steps),
         optimizer=chosen.optimizer,
         rate=chosen.rate,
@@ -139,41 +184,72 @@ def image_settings(
     return Advice(text, (reason, after) if after else (reason,))
 
 
-def _new_model(wishes: Wishes, channels: int, height: int, width: int) -> PictureModelChoice:
-    model = wishes.model or "vit"
+def _new_model(wishes: Wishes, looked: _Looked) -> PictureModelChoice:
+    model = wishes.model or ("cnn" if looked.asks else "vit")
     if model not in ("vit", "swin", "cnn"):
         raise UsageError(f"init: {model} does not read pictures; vit, swin and cnn do")
-    high, wide, sizes = _fitting(model, height, width, wishes.preset)
-    waves = 'patch_positions = "waves"      # rows and columns as sines at first, then learned\n'
+    if looked.asks:
+        return _asked_model(model, wishes, looked)
+    fitting = _fitting(model, looked, wishes.preset)
+    if fitting is None and wishes.model:
+        size = f"{looked.height} × {looked.width}"
+        raise UsageError(f"init: arrays of {size} pixels cannot be cut into equal patches for {model}; use --model cnn")
+    if fitting is None:
+        model, fitting = "cnn", (looked.height, looked.width, wishes.preset or "mini", "")
+    high, wide, preset, patch = fitting
+    settings, rate = (_SETTINGS if preset == "digits" else _LARGER).get(model, ("", 2e-3))
     return PictureModelChoice(
-        f'[model]\nname = "{model}"                   # vit, swin or cnn\n{sizes}\n{waves if model == "vit" else ""}',
+        f'[model]\nname = "{model}"                   # vit, swin or cnn\npreset = "{preset}"\n{patch}{settings}',
         model,
-        channels,
+        looked.channels,
         high,
         wide,
         optimizer="adam" if model == "cnn" else "muon",  # as good there, and its steps are cheaper
-        rate=5e-3 if model == "vit" else 2e-3,
+        rate=rate,
+        steps=2_000 if model == "swin" else 4_000,  # beginning with neighbors, it needs fewer than a ViT
     )
 
 
-def _looked_at(path: Path, part: SetPart = "train") -> tuple[int, int, int, int, int]:
+def _asked_model(model: str, wishes: Wishes, looked: _Looked) -> PictureModelChoice:
+    """A CNN that is asked: it alone reads questions; see docs/images.md."""
+    if model != "cnn":
+        raise UsageError(f"init: {model} reads pictures alone, but here are questions about them; use --model cnn")
+    table = _ASKED.format(preset=wishes.preset or "relations")
+    return PictureModelChoice(table, model, looked.channels, looked.height, looked.width, rate=5e-3)
+
+
+def _looked_at(path: Path, part: SetPart = "train") -> _Looked:
     """How many pictures and classes there are, and the shape of the first picture."""
     if path.is_dir():
         found = by_class(path)
         shape = shape_of(open_picture(found[0][0]))
-        return len(found), len({label for _, label in found}), shape.channels or 3, shape.height or 1, shape.width or 1
+        sizes = shape.channels or 3, shape.height or 1, shape.width or 1
+        return _Looked(len(found), len(found), len({label for _, label in found}), *sizes, scalable=True, asks=False)
     images = read_images(path, part=part)
-    return len(images.which), len(set(images.labels)), *images.shape
+    counts = len(images.which.unique()), len(images.which), len(set(images.labels))
+    return _Looked(*counts, *images.shape, scalable=False, asks=images.questions is not None)
 
 
-def _fitting(model: str, height: int, width: int, preset: str | None) -> tuple[int, int, str]:
-    """A size of pictures that the model can take, and its settings; large pictures are made small."""
-    scale = min(1.0, _LARGEST / max(height, width))
+def _fitting(model: str, looked: _Looked, preset: str | None) -> tuple[int, int, str, str] | None:
+    """A size of pictures that the model can take, its preset, and a patch of another size; none if it can take none.
+
+    Large picture files are made small; arrays stay as they are, so patches have to divide them.
+    """
+    height, width = looked.height, looked.width
+    scale = min(1.0, _LARGEST / max(height, width)) if looked.scalable else 1.0
     high, wide = max(8, round(height * scale)), max(8, round(width * scale))
-    small = max(high, wide) <= 16
-    chosen = preset or ("digits" if small else "mini")
+    chosen = preset or ("digits" if max(high, wide) <= 16 else "mini")
     settings = MODELS.get(model).presets.get(chosen, {})  # type: ignore[attr-defined]
-    step = int(settings.get("patch", 1)) * (2 if model == "swin" else 1)
-    if (high, wide) == (height, width) and not (height % step or width % step):
-        return height, width, f'preset = "{chosen}"'
-    return -(-high // step) * step, -(-wide // step) * step, f'preset = "{chosen}"'
+    merged, patch = 2 if model == "swin" else 1, int(settings.get("patch", 1))
+    if looked.scalable or model == "cnn":
+        step = patch * merged
+        return -(-high // step) * step, -(-wide // step) * step, chosen, ""
+    fits = [
+        size
+        for size in range(1, min(height, width) + 1)
+        if not (height % (size * merged) or width % (size * merged)) and max(height, width) <= _MOST_PATCHES * size
+    ]
+    if not fits:
+        return None
+    nearest = min(fits, key=lambda size: abs(size - patch))
+    return height, width, chosen, "" if nearest == patch else f"patch = {nearest}\n"

@@ -8,8 +8,10 @@ from pathlib import Path
 
 from regard.base.errors import RegardError
 from regard.data.folder_files import files_in, is_container
+from regard.data.format import Doubt
 from regard.data.labeled_files import labels_in, read_labeled, tells_labels, text_files_by_class
 from regard.data.labels import LabeledExample, classes_of
+from regard.data.languages import language_code
 from regard.data.tags import factor_column, read_tagged, tells_tags
 from regard.metrics.chunks import is_chunked
 from regard.tasks.held_out_examples import split_examples, split_sentences
@@ -47,7 +49,7 @@ average = 5                    # average the best checkpoint and its neighbors, 
 clip = 1.0
 {loss}
 [training.optimizer]
-name = "adam"
+name = "{optimizer}"
 learning_rate = {rate}
 weight_decay = 0.05
 
@@ -58,7 +60,8 @@ warmup = {warmup}
 _RARE_WORDS = "min_count = 1                  # also words that stand once; word_dropout teaches what <unk> is\n"
 _RECURRENT = """\
 layers = 2
-width = 160
+width = {width}
+feedforward = {feedforward}
 heads = 4
 dropout = 0.4
 norm_place = "before"
@@ -89,12 +92,17 @@ class _How:
     tokens: int
     epochs: int
     rate: float
+    optimizer: str = "adam"
+    width: int = 160
+    feedforward: int = 640
 
 
 _HOW = {
     "classify": _How("word", 1.15, 0.05, 768, 16, 0.001),
     "tag": _How("bpe", 1.3, 0.05, 1024, 12, 0.002),
 }
+_FACTORED = _How("word", 1.0, 0.15, 1024, 6, 0.005, "muon", 256, 256)
+"""tags of words with a factor, such as their part of speech, which tells more of a rare word than its parts do"""
 _LOSS = {
     "classify": "\n[training.loss]\nsmoothing = 0.1\n",
     "tag": '\n[training.loss]\ntransitions = "learned"        # tags are judged together: a linear-chain CRF\n',
@@ -114,11 +122,14 @@ def advise_labels(files: Sequence[Path], wishes: Wishes) -> Advice | None:
     if sets is None:
         return None
     train, keys = sets["train"], wishes.hints.columns
-    if wishes.task is None and (keys is not None or not tells_labels(train)):
+    if wishes.task is None and (keys is not None or not tells_labels(train) or (train.is_file() and tells_tags(train))):
         return None
     labels = labels_in(train)
     examples = read_labeled(train, keys=keys, labels=labels)
     classes = classes_of(examples, str(train))
+    if wishes.task is None and all(language_code(one) is not None for one in classes):
+        problem = f"{train}: its labels are languages ({', '.join(classes[:6])}); a translator learns from pairs"
+        raise Doubt(problem, "--task", "classify if languages are to be told apart")
     name = wishes.name or train.resolve().name.partition(".")[0]
     places, written = split_examples(train, examples, wishes, name, sets.get("dev"))
     lines = [f"{part} = {relative_paths([place], wishes.out)}" for part, place in places.items()]
@@ -149,9 +160,10 @@ def advise_tags(files: Sequence[Path], wishes: Wishes) -> Advice | None:
         f"{len(sentences):,} sentences whose words have {len(tags)} tags: {', '.join(tags[:6])}{' …' * (len(tags) > 6)}"
     )
     metric = "loss" if "dev" not in places else "f1" if is_chunked(tags) else "accuracy"
-    read = [] if factor is None else [f"column {factor} is read beside the words; without data.factor, words alone"]
+    read = [f"column {factor} is read beside the words; without data.factor, words alone"] if factor else []
     reasons = (told, *read, *_held_out(written, places), *_after(sets), _DECIDES[metric])
-    return _advice("tag", name, data, reasons, [len(one.words) for one in sentences], metric, wishes, written)
+    how, words = _HOW["tag"] if factor is None else _FACTORED, [len(one.words) for one in sentences]
+    return _advice("tag", name, data, reasons, words, metric, wishes, written, how=how)
 
 
 _DECIDES = {
@@ -172,10 +184,11 @@ def _advice(
     wishes: Wishes,
     written: Mapping[Path, str],
     counts: Mapping[str, int] | None = None,
+    how: _How | None = None,
 ) -> Advice:
-    """The run file of either task; `counts` says how often each word stands in the texts, where words are tokens."""
-    how, total = _HOW[task], sum(words)
-    model, sizes, why = _model(task, len(words), wishes)
+    """The run file of either task; `counts` says how often each word stands in texts whose words are tokens."""
+    how, total = how or _HOW[task], sum(words)
+    model, sizes, why = _model(task, len(words), wishes, how)
     steps = max(300, min(20_000, round(how.epochs * total * how.pieces / how.tokens)))
     size = max(1_000, min(_WORDS, total // 5 // 100 * 100))
     rare, kept = "", tuple[str, ...]()
@@ -202,19 +215,21 @@ def _advice(
         every=max(20, steps // 30),
         metric=metric,
         loss=_LOSS[task],
+        optimizer=how.optimizer,
         rate=how.rate,
         warmup=max(10, steps // 12),
     )
     return Advice(text, made, written)
 
 
-def _model(task: str, examples: int, wishes: Wishes) -> tuple[str, str, str]:
+def _model(task: str, examples: int, wishes: Wishes, how: _How) -> tuple[str, str, str]:
     """The model, its settings as run.toml has them, and why."""
     if wishes.model is not None or wishes.preset is not None:
         model = wishes.model or "bert"
         return model, "" if wishes.preset is None else f'preset = "{wishes.preset}"\n', f"{model}, as is asked for"
     if task == "tag":
-        return "bert", _RECURRENT, "a recurrent encoder, which learns from few sentences"
+        sizes = _RECURRENT.format(width=how.width, feedforward=how.feedforward)
+        return "bert", sizes, "a recurrent encoder, which learns from few sentences"
     if examples >= _MANY:
         return "bert", _BERT, f"{examples:,} examples are enough for attention"
     return "text_cnn", _FILTERS, "filters of phrases (Kim, 2014), which learn from few texts"

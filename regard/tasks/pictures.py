@@ -32,7 +32,7 @@ from regard.tasks.image_advice import image_sets, image_settings
 from regard.tasks.task import Advice, Evaluation, Prepared, Say, Task, Wishes
 from regard.tasks.texts import one_model, refuse_other
 from regard.training.loss import Loss
-from regard.training.validation import mean_losses
+from regard.training.validation import losses_and_answers
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,18 +132,24 @@ class Pictures(Task):
         )
 
     def loss(self, model: PictureModel, item: LabeledImages) -> Loss:
-        """Cross-entropy, and how many pictures are right."""
-        logits = model(*item.parts)
-        each = F.cross_entropy(logits, item.labels, reduction="none", label_smoothing=self.class_loss.smoothing)
-        return Loss((each * item.weights.to(each)).sum(), item.count)
+        """Cross-entropy."""
+        return self._loss_and_logits(model, item)[0]
 
     def metrics(self, model: PictureModel, prepared: PreparedImages) -> dict[str, float]:
         """The loss, accuracy, macro F1, Matthews' correlation and the calibration error."""
-        found = mean_losses(model, prepared.dev, self.loss)
-        device = next(model.parameters()).device
-        chances = [model(*item.to(device).parts).float().softmax(-1).cpu() for item in prepared.items]
+
+        def judged(model: PictureModel, item: LabeledImages) -> tuple[Loss, list[list[float]]]:
+            loss, logits = self._loss_and_logits(model, item)
+            return loss, logits.float().softmax(-1).tolist()
+
+        found, answers = losses_and_answers(model, prepared.dev, judged)
         true = torch.cat([item.labels for item in prepared.items])
-        return found | class_metrics(true.numpy(), torch.cat(chances).numpy())
+        return found | class_metrics(true.numpy(), np.concatenate(answers))
+
+    def _loss_and_logits(self, model: PictureModel, item: LabeledImages) -> tuple[Loss, Tensor]:
+        logits = model(*item.parts)
+        each = F.cross_entropy(logits, item.labels, reduction="none", label_smoothing=self.class_loss.smoothing)
+        return Loss((each * item.weights.to(each)).sum(), item.count), logits
 
     def extras(self, design: Design, model: Any, prepared: PreparedImages) -> dict[str, Any]:
         """The names of the classes, and how brightness is normalized."""

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from regard.base.errors import ConfigError
+from regard.base.wording import counted
 from regard.data.checkup import Checkup, check_lines
 from regard.data.store import build_store
 from regard.data.subwords.tokenizer import EOS, PAD, Subwords
@@ -60,7 +61,7 @@ class RunningText(Task):
             train=self.windows(store.sides[0].flat, subwords),
             dev=self._dev(folder, data, subwords, say),
             tokenizers=dict.fromkeys(self.sizes, subwords.to_json()),
-            summary=f"{len(store):,} training lines",
+            summary=counted(len(store), "training line"),
             store=store,
             vocabularies=(subwords,),
         )

@@ -19,7 +19,7 @@ from regard.tasks.beginning import Beginning
 from regard.tasks.ranked import prepared_in_turn, run_folder_of
 from regard.tasks.run import Run
 from regard.tasks.starting_vectors import enter_vectors, starting_vectors_of
-from regard.tasks.task import Prepared
+from regard.tasks.task import Prepared, Say
 from regard.training.progress import Progress, Silent
 from regard.training.trainer import Outcome, Trainer
 
@@ -75,6 +75,13 @@ class Started:
             return model, {}
         tuning.prepare(model, new)
         return model, tuning.rates(model, new)
+
+    def with_fixed_features(self, model: Any, say: Say = lambda text: None) -> "Started":
+        """The run with its data read by the model once, where only a head learns; shards are gathered at each step."""
+        tuning, distribution = self.run.training.tuning, self.run.training.distribution
+        if tuning is None or not tuning.fixes_features or distribution != "replicas":
+            return self
+        return replace(self, prepared=self.run.task.with_fixed_features(model, self.prepared, say))
 
     def _check_room(self) -> None:
         """Raise an error if the weights, their gradients and the optimizer's two moments need more memory than is free.
@@ -152,6 +159,7 @@ def train_run(run: Run, path: Path, data: Path, progress: Progress, device: str 
                 started = replace(started, vectors=starting_vectors_of(run.task, prepared, data, heard.note))
                 model, rates = started.tuned()
                 model = model.to(place)
+                started = started.with_fixed_features(model, heard.say)
                 trainer = started.trainer(model, folder, heard, ranks, rates)
             except RegardError:
                 if ranks.rank == leader:

@@ -21,6 +21,7 @@ from regard.base.errors import ConfigError, RegardError, UsageError
 from regard.base.files import read_text, unwritable, write_text
 from regard.data.checkup import Checkup
 from regard.data.corpus import Blanks, Corpus
+from regard.data.folder_files import is_container
 from regard.data.format import Hints
 from regard.data.item import Batches, Item
 from regard.data.recognize import recognize
@@ -39,6 +40,7 @@ TASKS = Catalog(
         "advice",
         "beginning",
         "class_outputs",
+        "fixed_features",
         "held_out_examples",
         "image_advice",
         "label_advice",
@@ -57,6 +59,8 @@ TASKS = Catalog(
         "text_languages",
         "texts",
         "tuning_advice",
+        "tuning_ways",
+        "writer_tuning_advice",
     ),
 )
 
@@ -197,6 +201,10 @@ class Task(ABC):
         Relative file names start at `data`.
         """
 
+    def with_fixed_features(self, model: Any, prepared: Any, say: Say) -> Any:
+        """The same data with what a model that stays as it is makes of it, where only a head learns from that."""
+        return prepared
+
     @abstractmethod
     def loss(self, model: Any, item: Any) -> Loss:
         """The training loss on an item."""
@@ -298,11 +306,15 @@ def advice_for(files: Sequence[Path], wishes: Wishes) -> Advice:
         TASKS.get(wishes.task, "--task")
         raise UsageError(f"init: {' and '.join(map(str, files))}: cannot be read as data for the task {wishes.task}")
     if len(found) != 1:
-        empty = next((file for file in files if not found and file.is_dir()), None)
+        empty = next((file for file in files if not found and is_container(file)), None)
         if empty is not None:
-            raise UsageError(f"{empty}: holds no files that are known, such as train.en and train.de, or pairs.tsv")
+            below = sorted(path.name for path in empty.iterdir() if path.is_dir()) if empty.is_dir() else []
+            hint = f"; its folders ({', '.join(below[:4])}) are not looked into: name two files" if below else ""
+            raise UsageError(
+                f"{empty}: holds no files that are known, such as train.en and train.de, or pairs.tsv{hint}"
+            )
         listed = ", ".join(found or TASKS.names)
-        raise UsageError(f"init: the files do not tell what they are for; tasks are: {listed}")
+        raise UsageError(f"init: the files do not tell what they are for; tasks are: {listed}; --task names one")
     (advice,) = found.values()
     return advice
 

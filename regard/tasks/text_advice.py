@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from regard.base.wording import counted
 from regard.data.statistics import TextStatistics
 from regard.tasks.text_kinds import Kind, kind_of
 
@@ -24,6 +25,8 @@ _MUON = {("transformer", "tiny"), ("seq2seq", "dates"), ("seq2seq", "small")}
 """small sizes, for which Muon was far ahead of Adam in the same time"""
 _DECAY = 0.1
 """weight decay of a small Transformer that reads natural sentences many times; see docs/measured.md"""
+_LONGEST = 256
+"""tokens that a line may have in any text"""
 _USUAL_RATIO = 2.0
 """the limit of decoding strategies, unless it is set"""
 _FEW = 2_000
@@ -36,7 +39,11 @@ _COPIED = 0.3
 _TAGGED = 0.5
 """the share of sources with grammatical tags, from which on a table holds inflected forms"""
 _INFLECTING: dict[str, Any] = {"encoder_layers": 3}
-"""a small Transformer for inflected forms; see docs/copying.md"""
+"""a small Transformer for inflected forms, where one is asked for; see docs/copying.md"""
+_HALLUCINATED: Mapping[str, float] = {"transformer": 2.5}
+"""how many times as often a table of inflected forms is read, since every second stem is a new one"""
+_COPYING: Mapping[str, dict[str, Any]] = {"seq2seq": {"copy.attention": "decoder"}}
+"""how a model copies where that is not by the defaults; see docs/copying.md"""
 _OWN_SCRIPTS = 0.3
 """the share of common characters below which two languages gain nothing from one vocabulary"""
 
@@ -54,6 +61,8 @@ class TextAdvice:
     sharing: str
     tokens: int
     """of a batch"""
+    longest: int | None = None
+    """the most tokens of a side, far beyond the usual; a batch is as wide as its longest line"""
     steps: int
     warmup: int
     optimizer: str
@@ -90,12 +99,12 @@ def advise(text: TextStatistics, model: str | None = None, preset: str | None = 
     )
     little = epoch < _LITTLE
     tagged = copies and text.tagged >= _TAGGED
-    named = model or ("seq2seq" if not tagged and (little or kind != "sentences") else "transformer")
-    sized = preset or _preset(named, little or kind != "sentences", text.lines)
+    named = model or ("seq2seq" if little or kind != "sentences" else "transformer")
+    sized = preset or _preset(named, (little or kind != "sentences") and not tagged, text.lines)
     joint = copies or (kind == "sentences" and named == "transformer" and text.shared >= _OWN_SCRIPTS)
     optimizer, rate = ("muon", 8e-3) if (named, sized) in _MUON else ("adam", 1e-3)
     tokens = 512 if tagged else 1024 if little or kind != "sentences" else 2048 if text.lines < _TINY else 4096
-    often = _epochs(epoch) * (2.5 if tagged else 1)  # every second pair is a new one
+    often = _epochs(epoch) * (_HALLUCINATED.get(named, 1.3) if tagged else 1)
     steps = _between(300 if kind == "sentences" else 1_500, round(often * epoch / tokens), 100_000)
     metric, why = _metric(kind, text.lines)
     decays = kind == "sentences" and (named, sized) == ("transformer", "tiny")
@@ -105,11 +114,12 @@ def advise(text: TextStatistics, model: str | None = None, preset: str | None = 
         preset=sized,
         sizes=_sizes(named, sized, text.lines, epoch, joint)
         | (_INFLECTING if tagged and named == "transformer" else {})
-        | ({"copy": {}} if copies else {}),
+        | (_COPYING.get(named, {"copy": {}}) if copies else {}),
         subwords=subwords,
         size=size,
         sharing="joint" if joint else "separate",
         tokens=tokens,
+        longest=_longest(subwords, text),
         steps=steps,
         warmup=100 if tagged else _between(50, steps // 12, 4_000),
         optimizer=optimizer,
@@ -121,7 +131,7 @@ def advise(text: TextStatistics, model: str | None = None, preset: str | None = 
         tagged=tagged,
         reasons=(
             reason,
-            f"{text.lines:,} pairs: {_model(named, text.lines, model)}, {pieces}",
+            f"{counted(text.lines, 'pair')}: {_model(named, text.lines, model)}, {pieces}",
             *([f"{text.copied:.0%} of a target stands in its source: letters can be copied"] if copies else []),
             *(["tags in the source: each is one token, and half of the stems are hallucinated"] if tagged else []),
             f"{steps:,} steps of {tokens:,} tokens: the text about {round(steps / max(1.0, epoch / tokens)):,} times",
@@ -152,7 +162,7 @@ def _language_model(text: TextStatistics, model: str | None, preset: str | None)
         rate=1e-3,
         validate_every=_between(50, steps // 25, 2_000),
         metric="loss",
-        reasons=(f"one side of text: {chosen}", f"{text.lines:,} lines: {_pieces('bpe', size)}"),
+        reasons=(f"one side of text: {chosen}", f"{counted(text.lines, 'line')}: {_pieces('bpe', size)}"),
         metric_reason="the loss decides: how well the text is predicted",
     )
 
@@ -194,6 +204,16 @@ def _vocabulary(text: TextStatistics) -> int:
     return round(wanted / unit) * unit
 
 
+def _longest(subwords: str, text: TextStatistics) -> int:
+    """Eight times as many tokens as 95 % of the lines have at most: what is longer is hardly a sentence."""
+    usual: list[float] = {
+        "word": [float(side.most_words) for side in text.sides],
+        "character": [float(side.most_characters) for side in text.sides],
+        "bpe": [max(side.most_words * _PIECES, side.most_characters / _LETTERS) for side in text.sides],
+    }[subwords]
+    return max(_LONGEST, 8 * round(max(usual)))
+
+
 def _epochs(tokens: float) -> float:
     """Less text is read more often: 18 times where it has 430,000 tokens, twice as often where it has a quarter."""
     return max(8.0, min(150.0, 18 * math.sqrt(430_000 / tokens)))
@@ -201,10 +221,8 @@ def _epochs(tokens: float) -> float:
 
 def _warning(kind: Kind, lines: int) -> list[str]:
     """What to expect of very little text."""
-    few = kind == "sentences" and lines < _FEW
-    return (
-        [f"{lines:,} pairs teach words rather than sentences; useful translators begin at about 10,000"] if few else []
-    )
+    few, told = kind == "sentences" and lines < _FEW, counted(lines, "pair teaches", "pairs teach")
+    return [f"{told} words rather than sentences; useful translators begin at about 10,000"] if few else []
 
 
 def _max_ratio(kind: Kind, text: TextStatistics) -> float | None:

@@ -9,6 +9,7 @@ from typing import Any
 
 from regard.base.config import to_dict
 from regard.base.errors import UsageError
+from regard.base.wording import counted
 from regard.data.column_choice import are_labels
 from regard.data.corpus import Corpus
 from regard.data.folder_files import FileSets, files_in, is_container
@@ -61,14 +62,14 @@ class TextFiles:
             shared = "source" if self.held_out.leaks == "source" else "source or target"
             apart = f"no training line shares its {shared} with them"
             found.append(
-                f"held out, by {self.held_out.by}: {len(self.held_out.dev):,} lines for validation (dev) and "
+                f"held out, by {self.held_out.by}: {counted(len(self.held_out.dev), 'line')} for validation (dev) and "
                 f"{len(self.held_out.test):,} for a test; "
                 + (apart if self.corpus.sides == 2 else "no training line is one of them")
             )
         elif not self.sets.dev and self.wishes.hold_out is None:
             count = sum(1 for _ in islice(self.corpus.rows(), _LOOKED_AT))
             found.append(
-                f"{count:,} lines are too few to hold any out: training will not be validated; "
+                f"{counted(count, 'line is', 'lines are')} too few to hold any out: training will not be validated; "
                 "--dev names lines to validate on"
             )
         return tuple(found)
@@ -89,7 +90,8 @@ class TextFiles:
     def _format(self) -> str:
         chosen = self.reading.format
         kind = type(chosen).__module__.rpartition(".")[2]
-        settings = {"name": kind} | {name: value for name, value in to_dict(chosen).items() if value is not None}
+        told = {name: value for name, value in to_dict(chosen).items() if value is not None}
+        settings = {"name": kind} | {name: value for name, value in told.items() if value or name != "title"}
         lines = "".join(f"{name} = {_toml(value)}\n" for name, value in settings.items())
         return f"\n[data.format]                  # how the files are read\n{lines}"
 

@@ -1,12 +1,15 @@
 """What a text's own words tell of its languages, beside what names, headers and options say."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import islice
+from typing import Any
 
 from regard.base.errors import UsageError
 from regard.data.corpus import Corpus
 from regard.data.format import Doubt, Format, Hints, Recognized
 from regard.data.formats.jsonl import Jsonl
+from regard.data.formats.tmx import Tmx
 from regard.data.identification import language_of_lines
 from regard.data.statistics import drawn
 from regard.data.table import Table
@@ -37,6 +40,21 @@ def languages_by_text(corpus: Corpus, reading: Recognized, hints: Hints) -> tupl
     return replace(reading, source=source, target=target), told
 
 
+def in_direction(corpus: Corpus, source: str | None, said: Hints, warn: Callable[[str], Any]) -> Corpus:
+    """Parallel text for a model that reads the language `source`, with its sides exchanged where its words say so.
+
+    A warning says that they were; two files in the wrong order are an error, and columns that are said are taken.
+    """
+    if source is None or corpus.sides != 2 or said.columns is not None:
+        return corpus
+    hints = Hints(source=source.replace("_", "-").partition("-")[0].casefold())
+    reading, told = languages_by_text(corpus, Recognized(format=corpus.format), hints)
+    if reading.format == corpus.format:
+        return corpus
+    warn(told)
+    return replace(corpus, format=reading.format)
+
+
 def doubt_turns(corpus: Corpus) -> None:
     """Ask about a text whose lines are in turn in one language and in another: they are pairs, no running text."""
     lines = [text for (text,) in islice(corpus.rows(), _LOOKED_AT)]
@@ -53,6 +71,8 @@ def _turned(corpus: Corpus, one: str, other: str) -> Format:
     form = corpus.format
     if isinstance(form, Table) and form.columns:
         return replace(form, columns=form.columns[::-1])
+    if isinstance(form, Tmx):
+        return replace(form, languages=form.languages[::-1])
     if isinstance(form, Jsonl):
         return replace(form, keys=form.keys[::-1])
     if len(corpus.files) == 2:

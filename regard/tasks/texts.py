@@ -188,7 +188,10 @@ class SubwordChoice(SubwordSettings):
             return Subwords.from_json(read_text(kept))
         if self.load is not None and len(self.load) != 1:
             raise ConfigError(f"subwords.load: one file fits texts of one side, not {len(self.load)}")
-        subwords = learn_subwords(texts[: self.lines], self) if self.load is None else _loaded(data / self.load[0])
+        if self.load is None:
+            subwords = learn_subwords(texts[: self.lines], self)
+        else:
+            (subwords,) = _loaded(data / self.load[0], 1)
         write_text(kept, subwords.to_json())
         return subwords
 
@@ -218,7 +221,7 @@ class SubwordChoice(SubwordSettings):
     def _make(self, corpus: Corpus, data: Path) -> Vocabularies:
         both = corpus.sides == 2
         if self.load is not None:
-            loaded = [_loaded(data / file) for file in self.load]
+            loaded = [subwords for file in self.load for subwords in _loaded(data / file, corpus.sides)]
             if not 1 <= len(loaded) <= corpus.sides:
                 raise ConfigError(f"subwords.load: at most {corpus.sides} files fit this corpus, not {len(loaded)}")
             return SubwordPair(loaded[0], loaded[-1]) if both else loaded[0]
@@ -242,14 +245,15 @@ def weighted_parts(store: Store, data: DataSettings) -> list[WeightedPart]:
     return [WeightedPart(*span) for span in zip(starts, stops, weights, strict=True)]
 
 
-def _loaded(path: Path) -> Subwords:
-    """The subwords of a file, which may be those of a model of one side of text."""
+def _loaded(path: Path, sides: int) -> tuple[Subwords, ...]:
+    """The subwords of a file, which may be those of a model of at most so many sides of text."""
     if path.suffix != ".safetensors" and not path.is_dir():
-        return load_subwords(path)
-    artifact = open_artifact(path)
-    if "text" not in artifact.tokenizers:
-        raise ConfigError(f"subwords.load: {path} is no model of one side of text")
-    return Subwords.from_json(artifact.tokenizers["text"])
+        return (load_subwords(path),)
+    kept = open_artifact(path).tokenizers
+    found = tuple(Subwords.from_json(kept[side]) for side in ("text", "source", "target") if side in kept)
+    if not 1 <= len(found) <= sides:
+        raise ConfigError(f"subwords.load: {path} is no model of {'one side of text' if sides == 1 else 'text'}")
+    return found
 
 
 def token_loss(

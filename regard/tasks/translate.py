@@ -19,6 +19,7 @@ from regard.alignment.heads import rank_heads
 from regard.base.errors import ConfigError, RegardError
 from regard.base.files import digest, write_text
 from regard.base.ranks import shared_batch
+from regard.base.wording import counted
 from regard.data.captioned import looks_captioned
 from regard.data.checkup import Checkup, check_corpus
 from regard.data.chunk_plan import plan_of
@@ -60,6 +61,7 @@ from regard.runs.artifact import Artifact, load_artifact
 from regard.runs.folder import RunFolder
 from regard.tasks.advice import advise_text
 from regard.tasks.task import Advice, Evaluation, Say, Task, Wishes
+from regard.tasks.text_languages import in_direction
 from regard.tasks.texts import (
     DataSettings,
     PreparedText,
@@ -170,7 +172,7 @@ class Translate(Task):
             train=Loader(store, batches, self._resegment(subwords), links, stems),
             dev=dev,
             tokenizers={"source": subwords.source.to_json(), "target": subwords.target.to_json()},
-            summary=f"{len(store):,} training lines",
+            summary=counted(len(store), "training line"),
             notes=tuple(filter(None, [batches.report()])),
             store=store,
             vocabularies=(subwords.source, subwords.target),
@@ -271,7 +273,8 @@ class Translate(Task):
     def evaluate(cls, opened: Translator, files: Sequence[Path], how: Evaluation) -> list[QualityScore]:
         """BLEU (by source length, with `groups`), chrF, TER, exact match, perplexity."""
         bleu(["a"], ["a"], how.tokenize)  # reports an unknown tokenizer before translating, not after
-        pairs = list(how.corpus(files, blanks="error").pairs())
+        corpus = in_direction(how.corpus(files, blanks="error"), opened.language, how.hints, how.warn)
+        pairs = list(corpus.pairs())
         sources, references = [pair.source for pair in pairs], [pair.target for pair in pairs]
         how = replace(how, tokenize=how.tokenize or _tokenizer_of(files, references))
         with how.measured(len(sources), "sentences"):
@@ -346,10 +349,7 @@ def _teacher_forced(cross_entropy: CrossEntropy, model: Transducer, item: Batch)
 
 
 def _most_source(design: Design, longest: Sequence[int], kept: int | None) -> int:
-    """The maximum source length: the number of learned positions, else twice the longest in training.
-
-    `longest` has the tokens of the longest sentence of each side; sentences of more than `kept` are not trained on.
-    """
+    """The learned positions, else twice the longest source that is trained on; `longest` has those of both sides."""
     table = getattr(getattr(design, "positions", None), "length", None)
     read = min(max(longest), kept or max(longest))
     if table is not None and table < read:
@@ -357,7 +357,7 @@ def _most_source(design: Design, longest: Sequence[int], kept: int | None) -> in
             f"model.positions: {table} positions are learned, but a training sentence has {read} tokens; "
             "set a larger length, or batches.longest"
         )
-    return int(table) if table is not None else max(_LEAST_SOURCE, 2 * longest[0])
+    return int(table) if table is not None else max(_LEAST_SOURCE, 2 * min(longest[0], read))
 
 
 def _perplexity(translator: Translator, sources: list[str], references: list[str]) -> list[QualityScore]:
@@ -369,7 +369,7 @@ def _perplexity(translator: Translator, sources: list[str], references: list[str
     values = [value for row in translator.score(*map(list, zip(*pairs, strict=True))) for value in row] if pairs else []
     if not values:
         return []
-    left = "" if all(fits) else f" ({fits.count(False):,} pairs longer than its {most} positions left out)"
+    left = "" if all(fits) else f" ({counted(fits.count(False), 'pair')} longer than its {most} positions left out)"
     mean = math.exp(-sum(values) / len(values))
     return [QualityScore("perplexity", mean, digits=3, after=f" of the reference, by subword{left}", by_token=True)]
 

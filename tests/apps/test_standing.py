@@ -20,6 +20,30 @@ def test_files_are_here(tmp_path: Path) -> None:
     assert "notes" not in told
 
 
+def test_two_sides_are_here(tmp_path: Path) -> None:
+    for name in ("train.cs", "train.de.gz", "valid.cs", "valid.de.gz", "main.py", "program.cs"):
+        (tmp_path / name).write_text("a\n")
+    told = standing(tmp_path)
+    assert "regard init train.cs train.de.gz --dev valid.cs valid.de.gz    or the other way round" in told
+    assert "main.py" not in told
+    assert "program.cs" not in told
+
+
+@pytest.mark.parametrize(
+    ("names", "told"),
+    [
+        (["en-de.txt.zip"], "regard init en-de.txt.zip\n"),
+        (["train.tsv", "dev.tsv"], "regard init FILE …"),
+        (["val.cs", "val.en", "train.en", "train.de", "train.cs"], "regard init train.cs train.de    or the other"),
+        (["train.fr", "train.lc.en", "train.lc.fr", "train.en"], "regard init train.en train.fr    or the other"),
+    ],
+)
+def test_what_is_here_is_told(tmp_path: Path, names: list[str], told: str) -> None:
+    for name in names:
+        (tmp_path / name).write_text("a\tb\n")
+    assert told in standing(tmp_path)
+
+
 def test_settings_are_here(tmp_path: Path) -> None:
     (tmp_path / "run.toml").write_text(RUN)
     (tmp_path / "pyproject.toml").write_text('name = "other"')
@@ -53,6 +77,7 @@ def test_a_run_is_in_training(run: Path, tmp_path: Path) -> None:
 def test_a_run_is_finished(run: Path, tmp_path: Path) -> None:
     (run / "model.safetensors").write_bytes(b"")
     told = standing(tmp_path)
-    assert "runs/en-de: trained, last bleu 31.25" in told
+    assert "runs/en-de: trained, at step 200 of 4,000, last bleu 31.25" in told
+    assert "regard train runs/en-de/run.toml   goes on with it, unless patience has ended it" in told
     assert "regard translate runs/en-de" in told
     assert "regard serve runs/en-de" in told

@@ -49,6 +49,14 @@ def test_documents_are_told_by_their_endings() -> None:
         refuse_with_document(Path("a.md"), json=False, n_best=2)
 
 
+@pytest.mark.parametrize("name", ["a.xliff", "a.csv", "a.tsv.gz", "a.jsonl", "a.tmx", "a.xlsx", "a.pdf"])
+def test_lines_that_are_no_sentences_are_refused(name: str) -> None:
+    """They were translated all the same: tags, quotes and names of columns as if they were words."""
+    with pytest.raises(UsageError, match="whose lines are no sentences; write its texts into a file, one a line"):
+        is_document(Path(name))
+    assert not is_document(Path("a.en"))
+
+
 def test_a_document_is_written_where_it_should_be(tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     source, out = tmp_path / "a.md", tmp_path / "b.md"
     source.write_text("# a *b* c\n")

@@ -56,7 +56,7 @@ def test_a_snapshot_of_another_model_is_refused(tmp_path: Path) -> None:
 
 def test_other_files_say_what_they_are(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("hello", encoding="utf-8")
-    with pytest.raises(RegardError, match=r"notes\.txt: not a whole safetensors file"):
+    with pytest.raises(RegardError, match=r"notes\.txt: not a whole safetensors file \(it is of another kind; a model"):
         open_artifact(tmp_path / "notes.txt")
 
 

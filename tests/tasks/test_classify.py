@@ -141,6 +141,19 @@ def test_the_dev_set_has_as_many_texts_as_the_training_data(tmp_path: Path) -> N
         run_of(tables(data={"dev": ["dev.tsv"]}), "run").task.prepare(tmp_path, tmp_path)
 
 
+def test_a_validation_reads_each_text_once(tmp_path: Path) -> None:
+    write(tmp_path, LINES)
+    run = run_of(tables(), "run")
+    prepared: Any = run.task.prepare(tmp_path, tmp_path)
+    model, read = run.model.build(prepared.sizes), []
+    model.register_forward_pre_hook(lambda own, given: read.append(len(given[0])))
+    with torch.no_grad():
+        found = run.task.metrics(model, prepared)
+        losses = [run.task.loss(model, item) for item in prepared.dev]
+    assert sum(read) == 2 * len(LINES)
+    assert found["loss"] == pytest.approx(sum(one.total.item() for one in losses) / len(LINES))
+
+
 def test_a_model_that_writes_is_refused() -> None:
     with pytest.raises(
         ConfigError, match=r"model.name: transformer learns from source and target, but the task classify"

@@ -7,6 +7,7 @@ from PIL import Image
 
 from regard.apps.cli import main
 from regard.base.errors import UsageError
+from regard.data.relations import write_relations
 from regard.tasks.image_advice import image_sets, image_settings
 from regard.tasks.run import run_of
 from regard.tasks.task import Wishes
@@ -67,3 +68,68 @@ def test_a_model_without_pictures_is_refused(tmp_path: Path) -> None:
     np.savez(tmp_path / "a.npz", pictures=np.zeros((4, 8, 8), np.uint8), labels=[0, 1, 0, 1])
     with pytest.raises(UsageError, match="gpt does not read pictures; vit, swin and cnn do"):
         image_settings({"train": tmp_path / "a.npz"}, Wishes(model="gpt"))
+
+
+@pytest.mark.parametrize(
+    ("model", "side", "settings", "rate"),
+    [
+        ("vit", 28, {"patch_positions": "waves", "pooling": "mean"}, 0.005),
+        ("vit", 8, {"patch_positions": "waves"}, 0.005),
+        ("swin", 28, {"relative_bias": "neighbors"}, 0.005),
+        ("swin", 8, {}, 0.002),
+        ("cnn", 28, {}, 0.002),
+    ],
+)
+def test_the_settings_of_each_model(
+    tmp_path: Path, model: str, side: int, settings: dict[str, str], rate: float
+) -> None:
+    np.savez(tmp_path / "a.npz", pictures=np.zeros((4, side, side), np.uint8), labels=[0, 1, 0, 1])
+    advice = image_settings({"train": tmp_path / "a.npz"}, Wishes(model=model, out=tmp_path / "run.toml"))
+    table = tomllib.loads(advice.text)
+    assert table["model"] == {"name": model, "preset": "digits" if side == 8 else "mini", **settings}
+    assert table["training"]["optimizer"]["learning_rate"] == rate
+
+
+@pytest.mark.parametrize(("model", "steps"), [("vit", 4_000), ("swin", 2_000), ("cnn", 4_000)])
+def test_many_pictures_do_not_make_a_long_training(tmp_path: Path, model: str, steps: int) -> None:
+    np.savez(tmp_path / "a.npz", pictures=np.zeros((9_000, 8, 8), np.uint8), labels=np.arange(9_000) % 2)
+    advice = image_settings({"train": tmp_path / "a.npz"}, Wishes(model=model, out=tmp_path / "run.toml"))
+    assert tomllib.loads(advice.text)["training"]["steps"] == steps
+
+
+@pytest.mark.parametrize("size", [75, 33, 100, 224])
+@pytest.mark.parametrize("model", ["vit", "swin", "cnn", None])
+def test_arrays_are_not_scaled_so_patches_divide_them(model: str | None, size: int, tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", pictures=np.zeros((4, size, size), np.uint8), labels=[0, 1, 0, 1])
+    wishes = Wishes(model=model, out=tmp_path / "run.toml")
+    if model == "swin" and size % 2:
+        with pytest.raises(UsageError, match="cannot be cut into equal patches for swin; use --model cnn"):
+            image_settings({"train": tmp_path / "a.npz"}, wishes)
+        return
+    run = run_of(tomllib.loads(image_settings({"train": tmp_path / "a.npz"}, wishes).text), "run")
+    assert (run.task.data.height, run.task.data.width) == (size, size)
+    run.model.build({"channels": 1, "height": size, "width": size, "classes": 2})
+    assert model == "cnn" or (size % run.model.patch == 0 and size // run.model.patch <= 16)
+
+
+def test_arrays_that_no_patch_divides_are_read_by_a_cnn(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", pictures=np.zeros((4, 37, 41), np.uint8), labels=[0, 1, 0, 1])
+    settings = tomllib.loads(image_settings({"train": tmp_path / "a.npz"}, Wishes(out=tmp_path / "run.toml")).text)
+    assert settings["model"] == {"name": "cnn", "preset": "mini"}
+    with pytest.raises(UsageError, match="arrays of 37 × 41 pixels cannot be cut into equal patches for vit"):
+        image_settings({"train": tmp_path / "a.npz"}, Wishes(model="vit"))
+
+
+def test_questions_about_pictures_are_asked_of_a_cnn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_relations(tmp_path, {"train": 20, "dev": 4, "test": 4}, 30)
+    advice = image_settings({"train": tmp_path / "train.npz"}, Wishes(out=tmp_path / "run.toml"))
+    assert advice.reasons[0].startswith("400 questions about 20 pictures, ")
+    assert "augment" not in tomllib.loads(advice.text)
+    (tmp_path / "run.toml").write_text(advice.text, encoding="utf-8")
+    assert main(["train", "run.toml", "--set", "training.steps=2", "--set", "training.validate_every=2"]) == 0
+    assert main(["evaluate", "runs/train", "test-relational.npz"]) == 0
+    with pytest.raises(
+        UsageError, match="vit reads pictures alone, but here are questions about them; use --model cnn"
+    ):
+        image_settings({"train": tmp_path / "train.npz"}, Wishes(model="vit"))

@@ -2,10 +2,12 @@
 
 import json
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from regard.data.format import Doubt
 from regard.tasks.run import run_of
 from regard.tasks.start import train_run
 from regard.tasks.task import TASKS, Evaluation, Wishes, advice_for
@@ -69,10 +71,27 @@ def test_words_with_tags_are_advised_and_learned(tmp_path: Path) -> None:
     advice.write()
     table = tomllib.loads(advice.text)
     assert (table["task"], table["training"]["metric"]) == ("tag", "f1")
+    assert (table["data"]["factor"], table["subwords"]["kind"]) == (2, "word")
+    assert (table["model"]["width"], table["training"]["optimizer"]["name"]) == (256, "muon")
     table["training"] |= {"steps": 2, "validate_every": 1}
     table["model"] |= {"width": 16, "layers": 1}
     train_run(run_of(table, "run"), tmp_path / "run", tmp_path, Progress())
     assert (tmp_path / "run" / "model.safetensors").exists()
+
+
+def test_words_without_a_factor_are_split(tmp_path: Path) -> None:
+    path = tmp_path / "words.conll"
+    path.write_text("".join(f"the B-NP\ncat{at} I-NP\nsleeps O\n\n" for at in range(60)), encoding="utf-8")
+    table = tomllib.loads(advice_for([path], Wishes(out=tmp_path / "run.toml")).text)
+    assert table["subwords"]["kind"] == "bpe" and "factor" not in table["data"]
+    assert (table["model"]["width"], table["training"]["optimizer"]["name"]) == (160, "adam")
+
+
+def test_a_table_of_words_and_tags_is_not_one_of_labels(tmp_path: Path) -> None:
+    path = tmp_path / "words.tsv"
+    path.write_text("".join(f"the\tDT\ncat{at % 30}\tNN\nsleeps\tVB\n\n" for at in range(60)), encoding="utf-8")
+    table = tomllib.loads(advice_for([path], Wishes(out=tmp_path / "run.toml")).text)
+    assert (table["task"], table["training"]["metric"]) == ("tag", "accuracy")
 
 
 def test_sets_in_a_folder_and_rare_classes(tmp_path: Path) -> None:
@@ -84,6 +103,21 @@ def test_sets_in_a_folder_and_rare_classes(tmp_path: Path) -> None:
     assert table["data"] == {"train": ["train.tsv"], "dev": ["dev.tsv"]} and not advice.files
     assert table["training"]["metric"] == "macro_f1"
     assert any("test.tsv" in reason for reason in advice.reasons)
+
+
+@pytest.mark.parametrize("kind", ["tsv", "folder"])
+def test_languages_as_labels_are_asked_about(tmp_path: Path, kind: str) -> None:
+    """Tatoeba's sentences, and a folder for each language, became classifiers without a word of doubt."""
+    path = labeled(tmp_path, kind)
+    if kind == "tsv":
+        path.write_text("".join(f"{at}\t{('eng', 'deu')[at % 2]}\t{text}\n" for at, (_, text) in enumerate(ROWS)))
+    else:
+        (path / "animal").rename(path / "en")
+        (path / "fruit").rename(path / "de")
+    wishes = Wishes(out=tmp_path / "run.toml")
+    with pytest.raises(Doubt, match=r"its labels are languages \((deu, eng|de, en)\); .* --task classify if"):
+        advice_for([path], wishes)
+    assert tomllib.loads(advice_for([path], replace(wishes, task="classify")).text)["task"] == "classify"
 
 
 def test_pairs_of_sentences_are_no_labels(tmp_path: Path) -> None:

@@ -113,5 +113,5 @@ def test_bad_settings(home: Path) -> None:
     (home / "words.txt").write_text("the DT\n", encoding="utf-8")
     table = tables()
     table["heads"]["chunk"]["data"]["column"] = 3
-    with pytest.raises(regard.RegardError, match="line 1: has 2 columns, so there is no tag in column 3"):
+    with pytest.raises(regard.RegardError, match="line 1: has 2 columns, so no tag in column 3"):
         run_of(table, "run").task.prepare(home, home)

@@ -1,3 +1,4 @@
+import json
 from pathlib import Path
 
 import numpy as np
@@ -32,6 +33,12 @@ def test_a_graph_is_learned_and_told(place: Path, capsys: pytest.CaptureFixture[
     told = classifier.predict("graph.npz")
     assert [one.node for one in told] == [str(node) for node in range(40)]
     assert all(abs(sum(one.probabilities.values()) - 1) < 1e-5 for one in told)
+    capsys.readouterr()
+    assert main(["predict", "runs/groups", "graph.npz"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == [f"{one.label}\t{one.probabilities[one.label]:.4f}\t{one.node}" for one in told]
+    assert main(["predict", "runs/groups", "graph.npz", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out.splitlines()[3])["node"] == "3"
 
 
 def test_stopped_and_resumed_it_ends_with_the_same_bytes(place: Path) -> None:

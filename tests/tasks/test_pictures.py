@@ -140,3 +140,17 @@ def test_wrong_settings(place: Path) -> None:
 def test_doctor_knows_pictures(place: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", "run.toml", "--seconds", "1"]) == 0
     assert "classes: lying" in capsys.readouterr().out
+
+
+def test_validation_reads_the_dev_set_once(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = read_run(place / "run.toml")
+    prepared = run.task.prepare(place, place)
+    model, passes = run.model.build(prepared.sizes).eval(), list[int]()
+    model.register_forward_hook(lambda *_: passes.append(1))
+    with torch.no_grad():
+        found = run.task.metrics(model, prepared)
+        logits = torch.cat([model(item.pictures) for item in prepared.dev])
+    labels = torch.cat([item.labels for item in prepared.dev])
+    assert found["accuracy"] == pytest.approx((logits.argmax(-1) == labels).float().mean().item())
+    assert found["loss"] == pytest.approx(torch.nn.functional.cross_entropy(logits, labels).item(), rel=1e-5)
+    assert len(passes) == 2 * len(prepared.dev)  # one by the task, one above

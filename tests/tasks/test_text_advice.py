@@ -92,6 +92,17 @@ def test_of_very_little_text_little_is_promised() -> None:
     assert len(advise(replace(INFLECTION, lines=50)).reasons) == 3
 
 
+def test_lines_far_beyond_the_usual_are_left_out() -> None:
+    assert advise(SENTENCES).longest == 8 * 37  # 110 characters
+    short = replace(SHORT.source, most_words=9, most_characters=40)
+    assert advise(replace(SHORT, sides=(short, short))).longest == 256
+    wide = replace(SENTENCES.source, most_words=200, most_characters=900)
+    assert advise(replace(SENTENCES, sides=(wide, SENTENCES.target))).longest == 8 * 300
+    spelled = replace(INFLECTION.source, most_characters=50)
+    assert advise(replace(INFLECTION, sides=(spelled, spelled))).longest == 8 * 50
+    assert advise(TextStatistics(10, SENTENCES.sides[:1])).longest is None
+
+
 def test_outputs_may_be_as_long_as_the_text_needs() -> None:
     assert advise(SCAN).max_ratio is None
     assert advise(replace(SCAN, stretch_words=4.0, stretch_characters=9.0)).max_ratio == 5.0
@@ -159,17 +170,20 @@ def test_the_settings_change_smoothly_with_the_number_of_lines() -> None:
 
 def test_letters_are_copied_where_much_of_a_target_stands_in_its_source() -> None:
     copied = advise(replace(INFLECTION, copied=0.6))
-    assert (copied.sizes["copy"], copied.sharing) == ({}, "joint")
+    assert (copied.model, copied.sizes["copy.attention"], copied.sharing) == ("seq2seq", "decoder", "joint")
+    assert advise(replace(INFLECTION, copied=0.6), "transformer").sizes["copy"] == {}
     assert any("60% of a target stands in its source" in reason for reason in copied.reasons)
     assert not copied.tagged
     for text in (INFLECTION, replace(SENTENCES, copied=0.6)):
-        assert "copy" not in advise(text).sizes
+        assert not {"copy", "copy.attention"} & advise(text).sizes.keys()
 
 
 def test_inflected_forms_get_whole_tags_and_new_stems() -> None:
     forms = advise(replace(INFLECTION, lines=1_000, copied=0.6, tagged=1.0))
-    assert (forms.model, forms.tagged, forms.tokens, forms.sizes["encoder_layers"]) == ("transformer", True, 512, 3)
+    assert (forms.model, forms.preset, forms.tagged, forms.tokens) == ("seq2seq", "small", True, 512)
+    assert (forms.sizes["copy.attention"], "encoder_layers" in forms.sizes) == ("decoder", False)
     assert any("stems are hallucinated" in reason for reason in forms.reasons)
-    asked = advise(replace(INFLECTION, copied=0.6, tagged=1.0), "seq2seq")
-    assert (asked.tagged, "encoder_layers" in asked.sizes) == (True, False)
+    asked = advise(replace(INFLECTION, lines=1_000, copied=0.6, tagged=1.0), "transformer")
+    assert (asked.tagged, asked.sizes["encoder_layers"], asked.sizes["copy"]) == (True, 3, {})
+    assert asked.steps > 1.5 * forms.steps
     assert not advise(replace(SENTENCES, copied=0.6, tagged=1.0)).tagged

@@ -6,11 +6,14 @@ from pathlib import Path
 import pytest
 
 from regard.base.errors import UsageError
+from regard.data.corpus import open_corpus
 from regard.data.format import Doubt, Hints
 from regard.data.formats.jsonl import Jsonl
+from regard.data.formats.tmx import Tmx
 from regard.data.formats.tsv import Tsv
 from regard.tasks.task import Wishes
 from regard.tasks.text_files import TextFiles, find_texts
+from regard.tasks.text_languages import in_direction
 from tests.apps import toy
 
 ENGLISH = "The men are walking along the street. The children were playing with their new toys."
@@ -61,6 +64,25 @@ def test_files_in_the_wrong_order_are_told(here: Path) -> None:
     with pytest.raises(UsageError, match=r"by their words they are en and de; give the file in de first"):
         found("one.txt", "other.txt", hints=GERMAN_TO_ENGLISH[0])
     assert found("one.txt", "other.txt", hints=Hints()).name == "en-de"
+
+
+def test_a_test_set_follows_the_direction_of_the_model(here: Path) -> None:
+    """A model of German was evaluated on English sources where the file begins with English."""
+    corpus = open_corpus("deu.txt", blanks="error")
+    told: list[str] = []
+    assert in_direction(corpus, "de-AT", Hints(), told.append).format == Tsv(columns=(2, 1))
+    assert len(told) == 1 and "its sides are exchanged" in told.pop()
+    for language in ("en", None, "fr"):
+        assert in_direction(corpus, language, Hints(), told.append) == corpus
+    assert in_direction(corpus, "de", Hints(columns=(1, 2)), told.append) == corpus and not told
+    unit = '<tu><tuv xml:lang="en"><seg>{}</seg></tuv><tuv xml:lang="de"><seg>{}</seg></tuv></tu>'
+    units = "".join(unit.format(f"{ENGLISH} {at}", f"{GERMAN} {at}") for at in range(40))
+    toy.write(here / "a.tmx", [f"<tmx><body>{units}</body></tmx>"])
+    assert in_direction(open_corpus("a.tmx"), "de", Hints(), print).format == Tmx(("de", "en"))
+    for name, text in (("test.en", ENGLISH), ("test.de", GERMAN)):
+        toy.write(here / name, [f"{text} {at}" for at in range(40)])
+    with pytest.raises(UsageError, match="they are en and de; give the file in de first"):
+        in_direction(open_corpus("test.en", "test.de"), "de", Hints(), print)
 
 
 def test_languages_in_turn_are_no_language_model(here: Path) -> None:

@@ -20,6 +20,7 @@ from regard.decoding.strategies.greedy import Greedy
 from regard.decoding.strategies.sample import Sample
 from regard.decoding.strategy import Strategy
 from regard.metrics.quality import corpus_scores
+from regard.models.transformer import Transformer
 from regard.tasks import translate
 from regard.tasks.run import read_run
 from regard.tasks.start import Started
@@ -122,12 +123,18 @@ def test_learned_positions_bound_validations_and_evaluations(home: Path, tmp_pat
     assert math.isfinite(metrics["loss"])
     opened = made.run.task.open([made.artifact(model)], [model])
     found = made.run.task.evaluate(opened, [home / "dev.en", home / "dev.de"], Evaluation(samples=0))
-    assert "(1 pairs longer than its 9 positions left out)" in found[-1].after
+    assert "(1 pair longer than its 9 positions left out)" in found[-1].after
 
 
 def test_pairs_that_no_batch_holds_need_no_positions(home: Path, tmp_path: Path) -> None:
     chosen = _transformer(home, "learned(6)", after="[batches]\nlongest = 6\n")
     assert extras(prepare(chosen, tmp_path / "run", home))["max_source"] == 6
+
+
+def test_a_line_that_is_left_out_does_not_make_long_sources_known() -> None:
+    design = Transformer.preset("tiny")
+    assert translate._most_source(design, [9_000, 30], kept=None) == 18_000
+    assert translate._most_source(design, [9_000, 30], kept=300) == 600
 
 
 @pytest.mark.parametrize(

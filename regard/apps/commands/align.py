@@ -8,6 +8,7 @@ import typer
 
 from regard.apps.display import bar
 from regard.apps.options import DeviceOption, ThreadsOption, examples, use_threads
+from regard.base.wording import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -134,7 +135,7 @@ def read_pairs(files: list[Path], command: str) -> tuple[list[str], list[str]]:
     from regard.data.corpus import open_corpus
 
     if len(files) > 2:
-        raise UsageError(f"{command}: give source and target, not {len(files)} files")
+        raise UsageError(f"{command}: give source and target, not {counted(len(files), 'file')}")
     pairs = list(open_corpus(*files, blanks="error").pairs())
     return [pair.source for pair in pairs], [pair.target for pair in pairs]
 

@@ -7,6 +7,7 @@ import typer
 
 from regard.apps.display import say_next
 from regard.apps.options import examples
+from regard.base.wording import counted
 
 app = typer.Typer(add_completion=False)
 
@@ -26,5 +27,5 @@ def average(
     from regard.training.average import average_artifacts
 
     save_artifact(out, average_artifacts(models))
-    typer.echo(f"wrote {out}, the mean of {len(models)} models")
+    typer.echo(f"wrote {out}, the mean of {counted(len(models), 'model')}")
     say_next(f"regard compare {out} {models[0]} --test SOURCE TARGET")

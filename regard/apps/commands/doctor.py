@@ -9,6 +9,7 @@ import typer
 from regard.apps.commands.train import DataOption, SetOption
 from regard.apps.display import say_next
 from regard.apps.options import DeviceOption, FileGroups, ThreadsOption, examples, use_threads
+from regard.base.wording import counted
 
 app = typer.Typer(add_completion=False)
 UTILIZATION = 0.3
@@ -54,7 +55,7 @@ def doctor(
         checkup = settings.task.check(started.prepared, home, test)
         for fact in checkup.facts:
             typer.echo(f"  {fact}")
-        for finding in checkup.findings:
+        for finding in (*checkup.findings, *started.prepared.notes):
             typer.echo(f"  ! {finding}")
         typer.echo("\nTraining on this machine")
         _processor()
@@ -76,20 +77,21 @@ def _processor() -> None:
 def _predict(started: Any, seconds: float, device: str) -> Any:
     from regard.apps.rehearsal import rehearse
 
-    found = rehearse(started, seconds, device)
+    found = rehearse(started, seconds, device, lambda text: typer.echo(f"  {text}"))
     training, unit = started.run.training, started.run.task.unit
     limits = [training.steps, training.epochs and training.epochs * found.steps_an_epoch]
     steps = min((limit for limit in limits if limit), default=found.steps_an_epoch)
     flops = "" if found.flops_an_epoch is None else f", {found.flops_an_epoch:.2e} floating-point operations an epoch"
     typer.echo(f"  {found.weights:,} weights{flops}")
     typer.echo(f"  {found.a_second:,.0f} {unit}/s, {100 * found.padding:.1f} % padding")
-    typer.echo(f"  an epoch is {found.steps_an_epoch:,} steps and takes {_time(found.seconds_an_epoch)}")
+    typer.echo(f"  an epoch is {counted(found.steps_an_epoch, 'step')} and takes {_time(found.seconds_an_epoch)}")
     whole = found.seconds_an_epoch * steps / max(1, found.steps_an_epoch)
-    typer.echo(f"  {steps:,} steps take {_time(whole)} at most, validations apart; patience may end it sooner")
+    taken = f"{counted(steps, 'step takes', 'steps take')} {_time(whole)} at most"
+    typer.echo(f"  {taken}, validations apart; patience may end it sooner")
     if found.flops_an_epoch is not None:
         total = found.flops_an_epoch * steps / max(1, found.steps_an_epoch)
-        counted = f"{total / UTILIZATION:.1e} as papers count (time × peak speed, {100 * UTILIZATION:.0f} % of it used)"
-        typer.echo(f"  training cost: {total:.1e} floating-point operations, {counted}")
+        usual = f"{total / UTILIZATION:.1e} as papers count (time × peak speed, {100 * UTILIZATION:.0f} % of it used)"
+        typer.echo(f"  training cost: {total:.1e} floating-point operations, {usual}")
     typer.echo(f"  memory: about {found.memory / 2**30:.1f} GiB")
     return found
 

@@ -8,6 +8,7 @@ import typer
 from regard.apps.commands.align import ReverseOption, load_translator, read_pairs
 from regard.apps.options import DeviceOption, ThreadsOption, examples, use_threads
 from regard.base.extras import install_hint
+from regard.base.wording import counted
 
 if TYPE_CHECKING:
     from regard.alignment.heads import Ranking
@@ -68,7 +69,7 @@ def heads(
 
 
 def _print(ranking: "Ranking", shown: int) -> None:
-    typer.echo(f"{ranking.best.measure}, on {ranking.pairs:,} pairs; 1 is best")
+    typer.echo(f"{ranking.best.measure}, on {counted(ranking.pairs, 'pair')}; 1 is best")
     for choice in ranking.choices[:shown]:
         typer.echo(f"{choice.score:.4f}  {choice}")
 

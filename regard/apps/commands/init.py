@@ -28,6 +28,7 @@ app = typer.Typer(add_completion=False)
         "regard init words.conll                              a word and its tag a line: a tagger",
         "regard init reviews.tsv --from minilm.safetensors    fine-tune a model on labels and texts",
         "regard init lines.txt --from minilm.safetensors      sentence vectors from lines alone (SimCSE)",
+        "regard init train.en train.de --from en-de.safetensors    go on from a translator; lines alone: from a GPT",
     ),
 )
 def init(
@@ -64,7 +65,8 @@ def init(
     base: Annotated[
         Path | None,
         typer.Option(
-            "--from", help="Fine-tune this model: a model file or run folder; the data is labels and texts, or lines."
+            "--from",
+            help="Fine-tune this model: a model file or run folder; the data is labels and texts, lines or pairs.",
         ),
     ] = None,
     tuning: Annotated[
@@ -79,9 +81,10 @@ def init(
 ) -> None:
     """Choose settings that suit the given files, and write them to run.toml."""
     from regard.apps.sbatch import sbatch_file
-    from regard.base.errors import RegardError, UsageError
-    from regard.base.files import write_text
+    from regard.base.errors import UsageError
+    from regard.base.files import make_folder, write_text
     from regard.data.format import TEXT_FORMATS, Hints
+    from regard.data.languages import code_of
     from regard.tasks.run import run_of
     from regard.tasks.task import Wishes
 
@@ -97,8 +100,8 @@ def init(
         header=header,
         delimiter="\t" if delimiter in ("tab", "\\t") else delimiter,
         sheet=sheet,
-        source=source,
-        target=target,
+        source=None if source is None else code_of(source),
+        target=None if target is None else code_of(target),
     )
     wishes = Wishes(
         dev=tuple(dev),
@@ -114,8 +117,7 @@ def init(
     )
     advice = _advised(files, wishes) if base is None else _tuned(files, wishes, base, tuning)
     run = run_of(tomllib.loads(advice.text), "run")  # checks the settings before anything is written
-    if not out.parent.is_dir():
-        raise RegardError(f"{out}: cannot be written: there is no folder {out.parent}")
+    make_folder(out.parent)
     advice.write(force)
     write_text(out, advice.text)
     for reason in advice.reasons:
@@ -157,6 +159,8 @@ def _advised(files: list[Path], wishes: Any) -> Any:
 
 def _asked(doubt: Any, wishes: Any) -> Any:
     """The wishes with the answer to what is in doubt; without a terminal the doubt is an error."""
+    from regard.data.languages import code_of
+
     if not _is_terminal():
         raise doubt
     typer.echo(f"{doubt.problem}", err=True)
@@ -168,7 +172,8 @@ def _asked(doubt: Any, wishes: Any) -> Any:
             return replace(wishes, hints=replace(wishes.hints, header=answer.lstrip("-").lower()[:1] in ("h", "y")))
         case "--source":
             source, _, target = answer.replace("--target", " ").strip().partition(" ")
-            return replace(wishes, hints=replace(wishes.hints, source=source, target=target.strip() or None))
+            own = {"source": code_of(source), "target": code_of(target.strip()) or None}
+            return replace(wishes, hints=replace(wishes.hints, **own))
         case "--task":
             return replace(wishes, task=answer)
         case "--format":

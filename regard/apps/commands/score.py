@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from regard.apps.options import DeviceOption, EngineOption, ThreadsOption, examples, use_threads
+from regard.base.wording import counted
 
 app = typer.Typer(add_completion=False)
 
@@ -32,7 +33,7 @@ def score(
     from regard.loading import load
 
     if len(files) > 2:
-        raise UsageError(f"score: give source and target, not {len(files)} files")
+        raise UsageError(f"score: give source and target, not {counted(len(files), 'file')}")
     translator = load(model, device=device, engine=engine, threads=threads)
     if not isinstance(translator, Translator):
         raise UsageError(f"{model}: a language model; regard evaluate gives its perplexity on a text")

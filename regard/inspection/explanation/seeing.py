@@ -80,6 +80,8 @@ class Seen:
     labeling: Labeling
     layers: tuple[SeenLayer, ...]
     model: str = ""
+    by_class_token: bool = True
+    """whether the class is told from the class token, where there is one, or from all tokens (pooling)"""
 
     def cell(self, layer: SeenLayer, at: tuple[int, int] | None) -> int | None:
         """The cell of a layer's grid in which a pixel (row, column) lies."""
@@ -94,13 +96,15 @@ class Seen:
         return at[0] * rows // height * columns + at[1] * columns // width
 
     def rollout(self) -> Float[Tensor, "rows columns"]:
-        """How much of each cell of the first layer reaches the class token, or the mean of all cells; sums to one."""
+        """How much of each cell of the first layer reaches what the class is told from: the class token, or the mean of
+        all features; sums to one.
+        """
         first = before = self.layers[0]
         joint = torch.eye(len(first.flow()))
         for layer in self.layers:
             joint = layer.flow() @ _merged(joint, before.sight, layer.sight)
             before = layer
-        reached = joint[0] if before.has_class_token else joint.mean(0)
+        reached = joint[0] if before.has_class_token and self.by_class_token else joint.mean(0)
         cells = reached[first.sight.cells[0] >= 0] if len(first.sight.cells) == 1 else reached
         return (cells / cells.sum()).unflatten(0, (first.sight.rows, first.sight.columns))
 
@@ -146,7 +150,8 @@ def see(classifier: ImageClassifier, images: ImageSet, number: int = 0, *, effec
     )
     at = int(images.which[number])
     labeling = Labeling((max(chances, key=lambda label: chances[label]),), chances)
-    return Seen(images.names[at], images.pixels[at], labeling, layers)
+    by_class_token = getattr(classifier.model, "pooling", "first") == "first"
+    return Seen(images.names[at], images.pixels[at], labeling, layers, by_class_token=by_class_token)
 
 
 def _seen_layer(name: str, sight: GridSight, weights: Tensor, lengths: Tensor, effects: Tensor | None) -> SeenLayer:

@@ -50,7 +50,7 @@ def test_planted_faults_are_found_with_their_lines(texts: Path, run: Run) -> Non
     made[9] = made[4]
     made[19] = dev[2]
     made[29] = (made[29][0], made[29][0])
-    made[39] = (made[39][0], "das " * 60)
+    made[39] = (made[39][0], "das " * 90)
     made[49] = ("", made[49][1])
     dev[6] = (dev[6][0], "hund ☃ ♞")
     toy.write_pairs(texts, "train", made)
@@ -59,10 +59,11 @@ def test_planted_faults_are_found_with_their_lines(texts: Path, run: Run) -> Non
     small = changes(SMALL | {"subwords.kind": "character", "subwords.sharing": "separate"})
     text = "\n".join(run("doctor", "run.toml", *QUICK, *small, "--test", "test.en", "test.de").lines)
     assert "  199 of 200 lines; skipped: 1 without a source\n" in text
-    assert "! 1 pairs occur once more (line 10): " in text
-    assert "! 1 pairs of dev have both sides in the training text (line 3 of dev): " in text
-    assert "! 1 pairs have the same text on both sides (line 30): " in text
-    assert "! 1 pairs have very unequal lengths (line 40: " in text
+    assert "! 1 pair occurs once more (line 10): " in text
+    assert "! 1 pair of dev has both sides in the training text (line 3 of dev): " in text
+    assert "! 1 pair has the same text on both sides (line 30): " in text
+    assert "! 1 pair has very unequal lengths (line 40: " in text
+    assert "! left out of training: 1 pair is longer than longest = 256 tokens\n" in text
     assert "line 30, target" in text
     assert "  read as: plain text, one sentence a line\n" in text
     lost = "(☃ in line 7, target; ♞ in line 7, target)"

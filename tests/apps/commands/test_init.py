@@ -86,6 +86,12 @@ def test_a_hidden_file_has_no_name_to_give(texts: Path, run: Run) -> None:
     assert read_run("run.toml").name == "run"
 
 
+def test_the_folder_of_the_run_file_is_made(texts: Path, run: Run) -> None:
+    assert run("init", "train.en", "train.de", "-o", "new/one/run.toml").code == 0
+    assert read_run(Path("new/one/run.toml"), []).task.data.train[0] == texts / "train.en"  # type: ignore[attr-defined]
+    assert Path("new/one/held-out").is_dir()
+
+
 def test_a_file_that_is_there_stays_unless_told(texts: Path, run: Run) -> None:
     Path("run.toml").write_text("mine", encoding="utf-8")
     done = run("init", "train.en", "train.de")
@@ -117,7 +123,7 @@ def test_a_file_that_is_there_stays_unless_told(texts: Path, run: Run) -> None:
         (["three.tsv", "--columns", "1,4"], 2, "three.tsv: has 3 columns, so there is no column 4"),
         (["three.tsv", "--format", "tvs"], 2, "--format: unknown 'tvs' (did you mean 'tsv'?)"),
         (["bad.jsonl"], 1, "bad.jsonl, line 1: 'target' must be a text, but is missing"),
-        (["train.en", "train.de", "--out", "nowhere/run.toml"], 1, "there is no folder nowhere"),
+        (["train.en", "train.de", "--out", "empty/run.toml"], 1, "empty: the folder cannot be made: "),
         (["train.en", "train.de", "--name", "a/b"], 2, "name: must be the name of a folder, but is 'a/b'"),
         (["train.en", "train.de", "--nmae", "x"], 2, "unknown option '--nmae' (did you mean '--name'?)"),
     ],
@@ -163,7 +169,7 @@ def test_a_tab_separated_text_is_never_taken_for_a_language_model(texts: Path, r
     toy.write(Path("odd.txt"), [f"{one}\t{other}" for one, other in SENTENCES] + ["no tab"])
     done = run("init", "odd.txt")
     assert done.code == 2
-    assert done.sentence.endswith("a table or plain text?; say it with --format tsv or --format text")
+    assert done.sentence.endswith("a table or plain text? Say it with --format tsv or --format text")
     assert run("init", "odd.txt", "--format", "text").code == 0
     assert read_run("run.toml").task.task_name() == "language"
 
@@ -294,7 +300,21 @@ def test_a_folder_without_text_is_told(home: Path, run: Run) -> None:
     Path("hollow").mkdir()
     done = run("init", "hollow", "--out", "other.toml")
     assert (done.code, done.sentence.partition(",")[0]) == (2, "hollow: holds no files that are known")
+    Path("hollow", "train").mkdir()
+    Path("hollow", "train", "text.en").write_text("a\n", encoding="utf-8")
+    done = run("init", "hollow", "--out", "other.toml")
+    assert done.sentence.endswith("its folders (train) are not looked into: name two files")
+    with zipfile.ZipFile("pictures.zip", "w") as archive:
+        archive.writestr("a.xml", "x")
+    done = run("init", "pictures.zip", "--out", "other.toml")
+    assert (done.code, done.sentence.partition(",")[0]) == (2, "pictures.zip: holds no files that are known")
     assert not Path("other.toml").exists()
+
+
+def test_a_language_may_be_said_in_full(texts: Path, run: Run) -> None:
+    assert run("init", "train.en", "train.de", "--source", "English", "--target", "German", "--out", "a.toml").code == 0
+    data = tomllib.loads(Path("a.toml").read_text(encoding="utf-8"))["data"]
+    assert (data["source"], data["target"]) == ("en", "de")
 
 
 def test_languages_are_named_by_the_text_where_nothing_else_does(texts: Path, run: Run) -> None:
