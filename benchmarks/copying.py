@@ -9,7 +9,8 @@
 vocabulary of the three commands and two hundred frequent words, those of the test set are all outside it. Inflection:
 the letters of a lemma and its tags, one token each, become the letters of a form. Exact matches on the test set. Both
 ways, with copying and without (writing), have hallucinated stems, which teach copying too, unless --stems is 0. With
---model lstm, an LSTM with attention is inflecting instead of the recipe's Transformer.
+--model lstm, an LSTM with attention is inflecting instead of the recipe's Transformer. With --examples 100, only the
+first hundred lines train.
 """
 
 import argparse
@@ -35,7 +36,7 @@ PARTS = {"train": "train-medium", "dev": "dev", "test": "test"}
 WAYS = ["copying", "writing"]
 MODELS = {
     "transformer": [],
-    "lstm": ["model={ name = 'seq2seq', preset = 'small', copy = { score = 'bilinear' } }"],
+    "lstm": ["model={ name = 'seq2seq', preset = 'small', copy = { attention = 'decoder' } }"],
 }
 """how the recipe of inflection is changed"""
 Rows = list[tuple[str, str]]
@@ -49,16 +50,19 @@ def main() -> None:
     parser.add_argument("--ways", nargs="+", choices=WAYS, default=WAYS, help="with copying, without it, or both")
     parser.add_argument("--stems", type=float, default=0.5, help="inflection: the share of hallucinated examples")
     parser.add_argument("--model", choices=MODELS, default="transformer", help="inflection: what is trained")
+    parser.add_argument("--examples", type=int, default=1000, help="inflection: training examples")
     parser.add_argument("--data", type=Path, default=SHARED, help="the folder of SIGMORPHON 2017")
     parser.add_argument("--work", type=Path, default=WORK, help="where runs are kept")
     parser.add_argument("--json", help="also write the figures to this file")
     options = parser.parse_args()
     rows = []
     for name in options.sets:
-        folder = options.work / "copying" / name
+        few = name != "unknown" and options.examples != 1000
+        folder = options.work / "copying" / (f"{name}-{options.examples}" if few else name)
         folder.mkdir(parents=True, exist_ok=True)
         for part in PARTS:
-            write(folder, part, unknown(part) if name == "unknown" else inflected(options.data, name, part))
+            lines = unknown(part) if name == "unknown" else inflected(options.data, name, part)
+            write(folder, part, lines[: options.examples] if few and part == "train" else lines)
         steps = 600 if name == "unknown" else options.steps
         rows += [trained(folder, way, steps, options.stems, options.model) for way in options.ways]
     print(machine())

@@ -3,8 +3,8 @@
     python benchmarks/quality.py [--bleu 35] [--most 60] [--recipe recipes/multi30k-quick.toml]
 
 Both begin with text files: learning subwords, encoding and validating count. Ours is `regard train` with the recipe.
-Joey NMT trains the same sizes by its own command, with a sentencepiece model of as many pieces, the settings of the
-published Transformer-Tiny (batches of 4,096 tokens, rate 0.005, 2,000 steps of warm-up), its own loader and validation.
+Joey NMT trains a Transformer-Tiny by its own command, with a sentencepiece model and the settings of the
+published one (batches of 4,096 tokens, rate 0.005, 2,000 steps of warm-up), its own loader and validation.
 It gets the machine for as long as ours needed. The text is as it is written, and val is translated greedily and scored
 as sacrebleu does it by default. Long: one run each.
 """

@@ -1,6 +1,6 @@
 """Non-local blocks: the same CNN with them and without, on generated questions about pictures (Sort-of-CLEVR).
 
-    python benchmarks/relations.py [--first 1500] [--steps 2400] [--presets non_local relations] [--seeds 1 2]
+    python benchmarks/relations.py [--first 1500] [--steps 4000] [--presets non_local relations] [--seeds 1 2]
     python benchmarks/relations.py --answer hidden        two hidden layers behind the pooling, in both
 
 A CNN is trained alone at first; then it goes on, once with blocks, which change nothing when they are put into it, and
@@ -27,6 +27,8 @@ from regard.tasks.pictures import Pictures
 from regard.tasks.task import Evaluation
 
 RECIPE = ROOT / "recipes" / "relations.toml"
+FIRST = 16
+"""pictures of a step at first: shapes want larger steps than blocks do"""
 COUNTS = {"train": 9_800, "dev": 200, "test": 500}
 SIZE = 40
 
@@ -35,7 +37,7 @@ def main() -> None:
     """Draw the pictures, train both, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--first", type=int, default=1_500, help="training steps of the CNN that both begin with")
-    parser.add_argument("--steps", type=int, default=2_400, help="further steps of each")
+    parser.add_argument("--steps", type=int, default=4_000, help="further steps of each")
     parser.add_argument("--presets", nargs="+", default=["non_local", "relations"], help="the models")
     parser.add_argument("--answer", choices=["linear", "hidden"], default="linear", help="how both end")
     parser.add_argument("--seeds", nargs="+", type=int, default=[1], help="each model is trained with each of them")
@@ -51,7 +53,7 @@ def main() -> None:
         rows.append(row("relations", seed, folder, options.first, change))
         base = folder / "runs" / rows[-1]["run"]
         rows += [row(preset, seed, folder, options.steps, change, base) for preset in options.presets]
-    title = f"Sort-of-CLEVR, {COUNTS['test']} new pictures, steps of 16 pictures"
+    title = f"Sort-of-CLEVR, {COUNTS['test']} new pictures"
     print(machine())
     print_table(title, rows)
     write_json(options.json, {title: rows})
@@ -61,7 +63,7 @@ def row(preset: str, seed: int, folder: Path, steps: int, change: str, base: Pat
     """Train one model, and evaluate it on both kinds of questions."""
     name = f"{change.partition('=')[2]}-{steps}-{seed}" if base is None else f"{base.name}-{preset}-{steps}"
     changes = [f"name={name}", f"model.preset={preset}", f"training.steps={steps}", f"training.seed={seed}", change]
-    changes += [] if base is None else [f"training.base={base}"]
+    changes += [f"batches.pictures={FIRST}"] if base is None else [f"training.base={base}"]
     command: list[Any] = [sys.executable, "-m", "regard", "train", RECIPE, "--data", folder, "--runs", folder / "runs"]
     for change in changes:
         command += ["--set", change]

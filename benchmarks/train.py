@@ -5,6 +5,7 @@
 Everybody has the same sizes (4 + 4 layers, width 128, feed-forward 256, 4 heads, 8,000 joint subwords in one table),
 the same dropout of 0.3 on embeddings and branches, the same label-smoothed loss, clipping and Adam (fused where it is
 ours to choose). Ours runs in its own trainer, Joey NMT in its own, the others in the plain loop of `peers/training.py`.
+Products are computed in float32, but where the name says otherwise, and in ours, which chooses by measuring.
 With its own loader, Joey NMT begins with the same text and makes its own subwords and batches of it.
 
 The limit is the time of the step's matrix products alone (`products.py`), done with all threads together or by each
@@ -22,7 +23,9 @@ from multi30k import batch_file, data_folder, write_texts
 
 CONTESTANTS = {
     "Regard": ("regard", "train_ours.py"),
+    "Regard, float32": ("regard", "train_ours.py", "float32"),
     "Hugging Face Marian": ("huggingface", "train_huggingface.py"),
+    "Hugging Face Marian, bfloat16": ("huggingface", "train_huggingface.py", "bfloat16"),
     "x-transformers": ("x_transformers", "train_x_transformers.py"),
     "nn.Transformer": ("regard", "train_nn_transformer.py"),
     "Joey NMT": ("joeynmt", "train_joeynmt.py"),

@@ -65,3 +65,11 @@ def visit(browser: Any) -> Iterator[Open]:
     for context in contexts:
         context.close()
     assert not complaints, "; ".join(complaints)
+
+
+def drawn(page: Any, place: str, other_than: str = "") -> str:
+    """What a canvas shows; with `other_than`, as soon as it shows something else: a page draws with its next frame."""
+    canvas = page.locator(place).element_handle()
+    changed = page.wait_for_function("([canvas, old]) => canvas.toDataURL() !== old", arg=[canvas, other_than])
+    assert changed.json_value()
+    return str(canvas.evaluate("canvas => canvas.toDataURL()"))

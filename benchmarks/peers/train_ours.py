@@ -1,4 +1,7 @@
-"""Train Regard's Transformer by its own trainer, with its defaults. Other sizes may be given as JSON, then lanes."""
+"""Train Regard's Transformer by its own trainer, with its defaults.
+
+Other sizes may be given as JSON, then lanes; or, instead of both, the precision.
+"""
 
 import json
 import sys
@@ -19,7 +22,7 @@ from regard.tasks.translate import Translate
 from regard.training.loss import CrossEntropy
 from regard.training.optimizers.adam import Adam
 from regard.training.progress import Progress, StepReport
-from regard.training.settings import TrainingSettings
+from regard.training.settings import Precision, TrainingSettings
 from regard.training.trainer import Trainer
 
 
@@ -49,6 +52,8 @@ class Turns(Progress):
 def main() -> None:
     """Train until the process is ended."""
     batches, vocabulary = read_batches(sys.argv[1])
+    precision: Precision = sys.argv[2] if sys.argv[2:] in (["float32"], ["bfloat16"]) else "auto"
+    given = [] if precision != "auto" else sys.argv[2:]
     settings = TrainingSettings(
         optimizer=Adam(learning_rate=RATE, betas=BETAS, epsilon=EPSILON),
         schedule="constant",
@@ -56,10 +61,11 @@ def main() -> None:
         steps=10_000_000,
         validate_every=10_000_000,
         checkpoint_every=10_000_000,
-        lanes=int(sys.argv[3]) if len(sys.argv) > 3 else None,
+        lanes=int(given[1]) if len(given) > 1 else None,
+        precision=precision,
     )
     torch.manual_seed(1)
-    sizes = json.loads(sys.argv[2]) if len(sys.argv) > 2 else {}
+    sizes = json.loads(given[0]) if given else {}
     model = Transformer.preset("tiny", **sizes).build({"source": vocabulary, "target": vocabulary})
     folder = RunFolder(Path(tempfile.mkdtemp()))
     task = Translate(data=DataSettings(train=()), cross_entropy=CrossEntropy(smoothing=SMOOTHING))

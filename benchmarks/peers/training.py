@@ -46,14 +46,19 @@ def smoothed(logits: Tensor, targets: Tensor) -> Tensor:
 
 
 def contest(build: Callable[[int], nn.Module], loss_of: Callable[[nn.Module, Batch], Tensor]) -> None:
-    """Train a model in the plain way, so many steps at a time, whenever it is asked to."""
+    """Train a model in the plain way, so many steps at a time, whenever it is asked to.
+
+    With `bfloat16` on the command line, its products are computed in that (autocast).
+    """
+    short = "bfloat16" in sys.argv[2:]
     batches, vocabulary = read_batches(sys.argv[1])
     torch.manual_seed(1)
     model = build(vocabulary).train()
     optimizer = torch.optim.Adam(model.parameters(), lr=RATE, betas=BETAS, eps=EPSILON, fused=True)
 
     def step(batch: Batch) -> float:
-        loss = loss_of(model, batch)
+        with torch.autocast("cpu", torch.bfloat16, enabled=short):
+            loss = loss_of(model, batch)
         loss.backward()
         nn.utils.clip_grad_norm_(model.parameters(), CLIP)
         optimizer.step()

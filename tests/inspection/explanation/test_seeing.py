@@ -1,3 +1,4 @@
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ from regard.models.cnn import Cnn
 from regard.models.model import Design
 from regard.models.swin import Swin
 from regard.models.vit import Vit
-from tests.browser import Open, browser, visit
+from tests.browser import Open, browser, drawn, visit
 
 __all__ = ["browser", "visit"]
 SIZES = {"channels": 1, "height": 8, "width": 8, "classes": 3}
@@ -71,17 +72,20 @@ def test_shifted_tiles_stand_where_they_belong() -> None:
     assert int((corner > 0).sum()) == 2 * 4
 
 
-def by_products(found: Seen) -> Tensor:
+def by_products(found: Seen, pooling: str = "first") -> Tensor:
     """Rollout of ViT by its formula, token by token."""
     joint = torch.eye(17)
     for layer in found.layers:
         joint = (layer.weights[0].mean(0) + torch.eye(17)) / 2 @ joint
-    return joint[0, 1:] / joint[0, 1:].sum()
+    reached = (joint[0] if pooling == "first" else joint.mean(0))[1:]
+    return reached / reached.sum()
 
 
 def test_rollout() -> None:
     found = seen("vit")
     torch.testing.assert_close(found.rollout().flatten(), by_products(found))
+    pooled = see(classifier(replace(DESIGNS["vit"], pooling="mean")), images(), 1)  # type: ignore[type-var, call-arg]
+    torch.testing.assert_close(pooled.rollout().flatten(), by_products(pooled, "mean"))
     merged = seen("swin").rollout()
     assert list(merged.shape) == [8, 8]
     torch.testing.assert_close(merged.sum(), torch.tensor(1.0))
@@ -129,15 +133,16 @@ def test_the_page_shows_every_layer_and_head(visit: Open, tmp_path: Path) -> Non
     opened = visit(page.as_uri())
     assert opened.locator(".heads canvas").count() == 8
     assert opened.locator("figcaption").first.inner_text().startswith("head 1, to 0.")
-    before = opened.locator(".heads canvas").nth(2).evaluate("canvas => canvas.toDataURL()")
+    heights = opened.locator("#choices button").evaluate_all("all => all.map(one => one.offsetHeight)")
+    assert len(heights) == 4 and len(set(heights)) == 1
+    third = ".heads canvas >> nth=2"
+    before = drawn(opened, third)
     opened.locator("#picture").click(position={"x": 5, "y": 5})
-    opened.wait_for_timeout(50)
-    assert opened.locator(".heads canvas").nth(2).evaluate("canvas => canvas.toDataURL()") != before
+    assert drawn(opened, third, other_than=before) != before
     opened.get_by_role("button", name="rollout over layers").click()
-    assert opened.locator('[data-view="rollout"]').get_attribute("aria-pressed") == "true"
-    weighed = opened.locator(".heads canvas").nth(2).evaluate("canvas => canvas.toDataURL()")
+    opened.locator('[data-view="rollout"][aria-pressed="true"]').wait_for()
+    weighed = drawn(opened, third)
     opened.get_by_role("button", name="what is moved").click()
-    opened.wait_for_timeout(50)
-    assert opened.locator(".heads canvas").nth(2).evaluate("canvas => canvas.toDataURL()") != weighed
+    assert drawn(opened, third, other_than=weighed) != weighed
     effect = seen("swin").layers[0].effects[0]
     assert opened.locator("figcaption").first.inner_text().endswith(f"effect {effect:.2f}")

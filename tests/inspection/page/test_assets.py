@@ -9,7 +9,7 @@ import pytest
 
 from regard.inspection.page import assets as files
 from regard.inspection.page.standalone import PAGE
-from tests.browser import Open, browser, visit
+from tests.browser import Open, browser, drawn, visit
 from tests.inspection.page.serving import Site, model, serving
 
 __all__ = ["browser", "visit"]
@@ -186,12 +186,11 @@ def test_layers_and_heads_are_chosen_in_two_ways(site: Site, visit: Open) -> Non
     cells = page.locator("canvas.cells")
     assert page.locator(".head").count() == 6
     assert page.locator(".head[aria-pressed=true]").count() == 2  # all heads of one layer
-    before = cells.evaluate("canvas => canvas.toDataURL()")
+    before = drawn(page, "canvas.cells")
     page.get_by_label("Layer", exact=True).select_option("0")
     page.get_by_label("Head", exact=True).select_option("1")
     page.get_by_label("Heat map, Cross-attention, layer 1, head 2").wait_for()
-    page.wait_for_timeout(50)
-    assert cells.evaluate("canvas => canvas.toDataURL()") != before
+    assert drawn(page, "canvas.cells", other_than=before) != before
     page.get_by_label(re.compile("Layer 3, head 1: entropy .* bits")).click()
     assert "layer 3, head 1" in cells.get_attribute("aria-label")
     assert page.get_by_label("Layer", exact=True).input_value() == "2"
