@@ -5,13 +5,13 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar, Literal, get_args
+from typing import Any, ClassVar
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from regard.base.errors import ConfigError, check_one_of
+from regard.base.errors import ConfigError
 from regard.base.files import read_text, write_text
 from regard.data.checkup import Checkup
 from regard.data.framed import Frame
@@ -39,6 +39,7 @@ from regard.metrics.quality import QualityScore
 from regard.models.headed import Headed
 from regard.models.model import Design
 from regard.runs.artifact import Artifact
+from regard.tasks.class_loss import ClassLoss, learns
 from regard.tasks.class_outputs import write_classes
 from regard.tasks.fixed_features import LabeledVectors, are_fixed, read_once, rows_of_vectors
 from regard.tasks.label_advice import advise_labels
@@ -46,9 +47,6 @@ from regard.tasks.task import Advice, Evaluation, Prepared, Say, Task, Wishes
 from regard.tasks.texts import SubwordChoice, one_model, refuse_other
 from regard.training.loss import Loss
 from regard.training.validation import losses_and_answers
-
-_UNSEEN = -100
-ClassWeights = Literal["even", "balanced"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,21 +69,6 @@ class LabeledData:
         """The examples of all files; relative names start at `folder`."""
         form: Any = {"format": self.format, "keys": self.keys, "labels": self.labels}
         return [example for file in files for example in read_labeled(folder / file, **form)]
-
-
-@dataclass(frozen=True, kw_only=True)
-class ClassLoss:
-    """The loss of classification: cross-entropy, or binary cross-entropy of each class where there may be several."""
-
-    smoothing: float = 0.0
-    """label smoothing, where an example has one label"""
-    weights: ClassWeights = "even"
-    """balanced: rare classes count more, each example by examples / (classes · examples of its class)"""
-
-    def __post_init__(self) -> None:
-        check_one_of("loss", get_args(ClassWeights), weights=self.weights)
-        if not 0 <= self.smoothing < 1:
-            raise ConfigError(f"loss: smoothing must be at least 0 and below 1, but is {self.smoothing}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -177,15 +160,7 @@ class Classify(Task):
         return found | class_metrics(labels.numpy(), _filled_up(chances, labels).numpy())
 
     def _loss_and_logits(self, model: Headed, item: LabeledTexts | LabeledVectors) -> tuple[Loss, Tensor]:
-        logits = item.logits(model)
-        classes = logits.shape[1]
-        if item.labels.dim() == 2:
-            wanted = item.labels[:, :classes].to(logits)
-            each = F.binary_cross_entropy_with_logits(logits, wanted, reduction="none").sum(1)
-        else:
-            wanted = item.labels.masked_fill(item.labels >= classes, _UNSEEN)
-            how: Any = {"reduction": "none", "label_smoothing": self.class_loss.smoothing, "ignore_index": _UNSEEN}
-            each = F.cross_entropy(logits, wanted, **how)
+        each, logits = self.class_loss.read(lambda: item.logits(model), item.labels, learning=learns(model))
         return Loss((each * item.weights.to(each)).sum(), item.count), logits
 
     def extras(self, design: Design, model: Headed, prepared: PreparedLabels) -> dict[str, Any]:

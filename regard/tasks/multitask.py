@@ -8,7 +8,7 @@ much noise counts less). The first head is the main one: its data decides what a
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from math import inf
 from pathlib import Path
 from typing import Any, ClassVar, Literal, get_args
@@ -30,7 +30,8 @@ from regard.models.headed import Headed
 from regard.models.model import Design
 from regard.runs.artifact import Artifact, load_artifact, save_artifact
 from regard.runs.folder import RunFolder
-from regard.tasks.classify import Classify, ClassLoss, LabeledData
+from regard.tasks.class_loss import ClassLoss
+from regard.tasks.classify import Classify, LabeledData
 from regard.tasks.tag import Tag, TaggedData
 from regard.tasks.task import Evaluation, Prepared, Say, Task
 from regard.tasks.texts import SubwordChoice, one_model
@@ -66,7 +67,7 @@ class HeadSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class MultitaskLoss(ClassLoss):
-    """How the losses of the heads are joined; smoothing and class weights are those of heads that classify."""
+    """How the losses of the heads are joined; smoothing, consistency and weights are those of heads that classify."""
 
     weighing: Weighing = "fixed"
     """fixed: by each head's weight; uncertainty: weights are learned, a task of much noise counts less"""
@@ -111,7 +112,7 @@ class Multitask(Task):
         """The task of each head; with `shared`, its subwords are those of that file."""
         subwords = self.subwords if shared is None else replace(self.subwords, load=(shared.resolve(),))
         common: dict[str, Any] = {"subwords": subwords, "batches": self.batches, "frame": self.frame}
-        plain = ClassLoss(smoothing=self.joint_loss.smoothing, weights=self.joint_loss.weights)
+        plain = ClassLoss(**{one.name: getattr(self.joint_loss, one.name) for one in fields(ClassLoss)})
         return {
             name: Classify(data=head.data, class_loss=plain, **common)
             if head.task == "classify"

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from torch import Tensor
 
 from regard.base.errors import ConfigError, RegardError
@@ -26,8 +25,8 @@ from regard.metrics.quality import QualityScore
 from regard.models.model import Design
 from regard.models.pictured import PICTURE_SIZES, PictureModel
 from regard.runs.artifact import Artifact
+from regard.tasks.class_loss import ClassLoss, learns
 from regard.tasks.class_outputs import write_classes
-from regard.tasks.classify import ClassLoss
 from regard.tasks.image_advice import image_sets, image_settings
 from regard.tasks.task import Advice, Evaluation, Prepared, Say, Task, Wishes
 from regard.tasks.texts import one_model, refuse_other
@@ -147,8 +146,7 @@ class Pictures(Task):
         return found | class_metrics(true.numpy(), np.concatenate(answers))
 
     def _loss_and_logits(self, model: PictureModel, item: LabeledImages) -> tuple[Loss, Tensor]:
-        logits = model(*item.parts)
-        each = F.cross_entropy(logits, item.labels, reduction="none", label_smoothing=self.class_loss.smoothing)
+        each, logits = self.class_loss.read(lambda: model(*item.parts), item.labels, learning=learns(model))
         return Loss((each * item.weights.to(each)).sum(), item.count), logits
 
     def extras(self, design: Design, model: Any, prepared: PreparedImages) -> dict[str, Any]:

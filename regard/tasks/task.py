@@ -39,6 +39,7 @@ TASKS = Catalog(
     besides=(
         "advice",
         "beginning",
+        "class_loss",
         "class_outputs",
         "fixed_features",
         "held_out_examples",
