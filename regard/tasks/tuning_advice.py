@@ -68,6 +68,11 @@ _SMOOTHED = """
 [training.loss]
 smoothing = 0.1                # label smoothing: no label is taken for certain
 """
+_CONSISTENT = """\
+consistency = {}              # R-Drop: each text is read twice, and other dropout shall not change the answer
+"""
+_TWICE = 0.75
+"""of the epochs, where each example is read twice"""
 _PICTURES = ("pictures", "patches")
 _TOKENS = 1_024
 _LOOKED_AT = 1_000
@@ -101,11 +106,12 @@ def advise_tuning(files: Sequence[Path], wishes: Wishes, base: Path, way: str = 
     examples = read_labeled(files[0], keys=wishes.hints.columns)
     classes = classes_of(examples, str(files[0]))
     kept, written = split_examples(files[0], examples, wishes, name)
-    steps = _steps(artifact, [" ".join(one.texts) for one in examples], chosen.epochs)
+    epochs = round(_TWICE * chosen.epochs) if _is_consistent(chosen, artifact) else chosen.epochs
+    steps = _steps(artifact, [" ".join(one.texts) for one in examples], epochs)
     reasons = (
         f"{len(examples):,} examples of {len(classes)} classes: {', '.join(classes[:6])}{' …' * (len(classes) > 6)}",
         f"from {base}, whose task is {artifact.task}: {chosen.words}",
-        f"{steps:,} steps of {_TOKENS:,} tokens: the examples about {counted(chosen.epochs, 'time')}",
+        f"{steps:,} steps of {_TOKENS:,} tokens: the examples about {counted(epochs, 'time')}",
     )
     metric = "accuracy" if "dev" in kept else "loss"
     return Advice(
@@ -163,11 +169,20 @@ def _settings(
         steps=steps,
         validate_every=max(1, steps // chosen.validations),
         metric=metric,
-        loss=_SMOOTHED if task == "classify" else "",
+        loss=_loss(chosen, artifact) if task == "classify" else "",
         rate=chosen.rate,
         warmup=max(1, steps // 10),
         model=to_toml(_Model(artifact.design())),
     )
+
+
+def _loss(chosen: Way, artifact: Artifact) -> str:
+    return _SMOOTHED + (_CONSISTENT.format(chosen.consistency) if _is_consistent(chosen, artifact) else "")
+
+
+def _is_consistent(chosen: Way, artifact: Artifact) -> bool:
+    """Whether two readings of a text are compared; without dropout, they are one."""
+    return chosen.consistency > 0 and getattr(artifact.design(), "dropout", 0.0) > 0
 
 
 def _tables(artifact: Artifact) -> tuple[str, str]:

@@ -24,12 +24,14 @@ class Way:
     epochs: int
     words: str
     validations: int = 8
+    consistency: float = 0.0
+    """R-Drop; a head on fixed features has no dropout below it, by which two readings would differ"""
 
 
 TUNING_WAYS = {
-    "all": Way("all(decay=0.9)", 1e-4, 4, "all weights learn, lower layers more slowly"),
+    "all": Way("all(decay=0.9)", 1e-4, 4, "all weights learn, lower layers more slowly", 10, 1.0),
     "frozen": Way("frozen", 2e-3, 20, "the features stay as they are, and a new head learns", 20),
-    "adapters": Way("adapters(rank=8)", 1e-3, 4, "low-rank adapters (LoRA) and a new head learn"),
+    "adapters": Way("adapters(rank=8)", 1e-3, 4, "low-rank adapters (LoRA) and a new head learn", 10, 1.0),
 }
 
 

@@ -41,18 +41,35 @@ def test_what_is_advised_trains(way: str, tmp_path: Path) -> None:
 
 def test_labels_are_smoothed_and_a_head_alone_reads_the_examples_more_often(tmp_path: Path) -> None:
     base = written(tmp_path, "masked")
-    (tmp_path / "pets.tsv").write_text("".join(f"{line}\n" for line in LINES * 20), encoding="utf-8")
-    (tmp_path / "pets.txt").write_text("".join(f"{line}\n" for line in LINES * 20), encoding="utf-8")
+    (tmp_path / "pets.tsv").write_text("".join(f"{line}\n" for line in LINES * 60), encoding="utf-8")
+    (tmp_path / "pets.txt").write_text("".join(f"{line}\n" for line in LINES * 60), encoding="utf-8")
     wishes = Wishes(out=tmp_path / "run.toml")
     found = {
         way: tomllib.loads(advise_tuning([tmp_path / "pets.tsv"], wishes, base, way).text)["training"]
         for way in TUNING_WAYS
     }
-    assert all(one["loss"] == {"smoothing": 0.1} for one in found.values())
-    assert found["frozen"]["steps"] == pytest.approx(5 * found["all"]["steps"], rel=0.05)
+    assert found["frozen"]["loss"] == {"smoothing": 0.1}
+    assert found["all"]["loss"] == found["adapters"]["loss"] == {"smoothing": 0.1, "consistency": 1.0}
+    assert found["frozen"]["steps"] == pytest.approx(20 / 3 * found["all"]["steps"], rel=0.05)
     assert found["frozen"]["steps"] // found["frozen"]["validate_every"] >= 20
     lines = tomllib.loads(advise_tuning([tmp_path / "pets.txt"], wishes, base).text)["training"]
     assert "loss" not in lines, "sentence vectors have another loss"
+
+
+def test_without_dropout_a_text_is_read_once(tmp_path: Path) -> None:
+    (tmp_path / "pets.tsv").write_text("".join(f"{line}\n" for line in LINES * 60), encoding="utf-8")
+    wishes, base = Wishes(out=tmp_path / "run.toml"), written(tmp_path, "masked")
+    still = without_dropout(base, tmp_path / "still.safetensors")
+    once, twice = (tomllib.loads(advise_tuning([tmp_path / "pets.tsv"], wishes, one).text) for one in (still, base))
+    assert "consistency" not in once["training"]["loss"]
+    assert once["training"]["steps"] == pytest.approx(4 / 3 * twice["training"]["steps"], rel=0.05)
+
+
+def without_dropout(base: Path, place: Path) -> Path:
+    artifact = load_artifact(base)
+    still = {**artifact.config, "model": {**artifact.config["model"], "dropout": 0.0}}
+    save_artifact(place, replace(artifact, config=still))
+    return place
 
 
 def test_mistakes(tmp_path: Path) -> None:
@@ -80,9 +97,7 @@ def test_a_dev_set_of_ones_own_is_used(tmp_path: Path) -> None:
 def test_lines_without_labels_are_two_views_by_dropout(tmp_path: Path) -> None:
     (tmp_path / "lines.txt").write_text("".join(f"{line.split(chr(9))[1]}\n" for line in LINES), encoding="utf-8")
     base = written(tmp_path, "masked")
-    artifact = load_artifact(base)
-    still = {**artifact.config, "model": {**artifact.config["model"], "dropout": 0.0}}
-    save_artifact(tmp_path / "still.safetensors", replace(artifact, config=still))
+    without_dropout(base, tmp_path / "still.safetensors")
     with pytest.raises(UsageError, match="has no dropout, which makes two views of a line"):
         advise_tuning([tmp_path / "lines.txt"], Wishes(out=tmp_path / "run.toml"), tmp_path / "still.safetensors")
     advice = advise_tuning([tmp_path / "lines.txt"], Wishes(out=tmp_path / "run.toml"), base)
