@@ -19,7 +19,8 @@ ROOT = Path(__file__).resolve().parents[1]
 FRONT_DOOR = "regard/__init__.py"
 ORDER = (
     ("base",),
-    ("attention", "data", "native"),
+    ("native",),
+    ("attention", "data"),
     ("layers",),
     ("models",),
     ("runs",),

@@ -13,10 +13,12 @@ from typing import Any
 
 import torch
 import torch.nn.functional as F
+from jaxtyping import UInt8
 from torch import Tensor, nn
 
 from regard.base.chance import random_bytes
 from regard.base.errors import ConfigError
+from regard.native.training import are_plain, training_kernels
 
 FAST = True
 _LEVELS = 256
@@ -50,19 +52,27 @@ class Dropout(nn.Module):
 
 
 class _DropByBytes(torch.autograd.Function):
-    """y = x · kept · 256 / (256 - dropped); the mask `kept` takes one byte per element."""
+    """y = x · kept · 256 / (256 - dropped), kept where a random byte is at least `dropped`."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, dropped: int) -> Tensor:
-        kept = random_bytes(x.numel()).view(x.shape) >= dropped
-        ctx.save_for_backward(kept)
-        ctx.scale = _LEVELS / (_LEVELS - dropped)
-        return (x * kept).mul_(ctx.scale)
+        random = random_bytes(x.numel()).view(x.shape)
+        ctx.save_for_backward(random)
+        ctx.dropped = dropped
+        return _drop(x, random, dropped)
 
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
-        (kept,) = ctx.saved_tensors
-        return (gradient * kept).mul_(ctx.scale), None
+        (random,) = ctx.saved_tensors
+        return _drop(gradient, random, ctx.dropped), None
+
+
+def _drop(x: Tensor, random: UInt8[Tensor, "*shape"], dropped: int) -> Tensor:
+    """The formula. A compiled kernel gives the same bits in one pass over memory, but no gradient of its own."""
+    scale = _LEVELS / (_LEVELS - dropped)
+    if not torch.is_grad_enabled() and are_plain(x) and (found := training_kernels()):
+        return found.drop(x, random, dropped, scale)
+    return (x * (random >= dropped)).mul_(scale)
 
 
 def check_share(name: str, share: float) -> None:

@@ -110,7 +110,7 @@ def best_kind() -> str:
 
 def works(made: Kernels) -> bool:
     """Whether the kernels compute what torch computes: a compiler may be wrong."""
-    with torch.inference_mode():
+    with torch.inference_mode(), torch.autocast("cpu", enabled=False):
         x = torch.arange(4 * 70, dtype=torch.float32).mul_(0.37).sin_().mul_(9).view(4, 70)
         shift = x[:2, :2].contiguous()
         sums = (x.view(2, 2, 70) + shift[:, :, None]).view(2, -1).topk(3)

@@ -15,7 +15,7 @@ _PROCESSOR = Path("/proc/cpuinfo")
 
 
 class Library:
-    """The functions of `kernels.c`, `decoder.c` and `search.c`; callers check the sizes of what they hand over."""
+    """The functions of all C files; callers check the sizes of what they hand over."""
 
     def __init__(self, kind: str) -> None:
         self.kind, self.lanes = kind, INSTRUCTION_SETS[kind][0]
@@ -48,6 +48,14 @@ def _declare(library: ctypes.CDLL) -> None:
         "log_sum_exp": ([_POINTER, _COUNT, _COUNT, _POINTER], None),
         "best_of_all": ([_POINTER, _POINTER, *[_COUNT] * 4, *[_POINTER] * 4], None),
         "attend": ([*[_POINTER] * 8, *[_COUNT] * 6, ctypes.c_float, _POINTER, _POINTER], None),
+        "loss_and_slopes": (
+            [*(_POINTER, _COUNT, _POINTER, _POINTER, _COUNT, _COUNT, ctypes.c_float, _COUNT), *[_POINTER] * 4],
+            _COUNT,
+        ),
+        "space_to_read": ([_POINTER], _COUNT),
+        "read_forward": ([_POINTER], None),
+        "read_backward": ([_POINTER], None),
+        "drop": ([_POINTER, _COUNT, _POINTER, _COUNT, _COUNT, ctypes.c_float, _POINTER], None),
         "pair_step": ([_POINTER], _COUNT),
         "space_for": ([_POINTER, _COUNT, _COUNT], _COUNT),
         "fingerprint": ([_POINTER, _POINTER, _COUNT], ctypes.c_uint64),

@@ -44,9 +44,17 @@ static inline vector pick(whole mask, vector yes, vector no) {
 static inline vector larger(vector one, vector other) { return pick(one > other, one, other); }
 
 static inline float largest_of(vector given) {
-    float most = given[0];
-    for (int at = 1; at < LANES; at++) most = given[at] > most ? given[at] : most;
-    return most;
+    typedef float quarter __attribute__((vector_size(16)));
+    typedef int32_t choice __attribute__((vector_size(16)));
+    quarter parts[LANES / 4], most;
+    memcpy(parts, &given, sizeof given);
+    most = parts[0];
+    for (int at = 1; at < LANES / 4; at++) {
+        const choice above = parts[at] > most;
+        most = (quarter)((above & (choice)parts[at]) | (~above & (choice)most));
+    }
+    const float low = most[1] > most[0] ? most[1] : most[0], high = most[3] > most[2] ? most[3] : most[2];
+    return high > low ? high : low;
 }
 
 /* Whether any part is above a number. */

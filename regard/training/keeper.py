@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from regard.base.errors import RegardError
 from regard.base.ranks import ALONE, Ranks, agreed_tensors
 from regard.layers.low_rank import merged
+from regard.native.training import training_kernels
 from regard.runs.artifact import Artifact, save_artifact, split_ties
 from regard.runs.checkpoint import Checkpoint
 from regard.runs.folder import RunFolder
@@ -194,7 +195,8 @@ class Keeper:
         table.pop("shards", None)
         self.lanes_before = table.pop("lanes", None)
         self.short = table.pop("short", False)
-        self._before = (name, {what: table.pop(what) for what in ("threads", "torch")})
+        before = {what: table.pop(what) for what in ("threads", "torch")}
+        self._before = (name, before | {"kernels": table.pop("kernels", "torch")})
         self._saved = TrainingState.from_dict(table)
         return self._saved
 
@@ -210,11 +212,14 @@ class Keeper:
                 )
 
     def _surroundings(self) -> dict[str, Any]:
-        """The circumstances that bit-for-bit deterministic sums depend on: lanes, and the threads of each."""
+        """What bit-for-bit deterministic sums depend on: lanes, the threads of each, and the kernels that compute."""
         count = self.lanes.count if self.lanes else 1
         threads = self.lanes.threads if self.lanes and count > 1 else torch.get_num_threads()
         short = {"short": True} if self.short else {}
-        return {"threads": threads, "torch": torch.__version__, "lanes": count, **short}
+        cpu = next(self.model.parameters()).device.type == "cpu"
+        found = training_kernels() if cpu and threads == 1 else None
+        kernels = "torch" if found is None else found.kind.removesuffix("vnni")  # which multiplies bytes, not floats
+        return {"threads": threads, "torch": torch.__version__, "kernels": kernels, "lanes": count, **short}
 
     def _snapshots_are_whole(self, checkpoint: Checkpoint) -> bool:
         for step in sorted(self.needed(History.from_list(checkpoint.state["history"]))):

@@ -22,6 +22,8 @@ from regard.attention.scores.dot import Dot
 from regard.attention.scores.kernel import Kernel
 from regard.base.errors import CombinationError, ConfigError, UsageError
 
+EVERY = {"listed", "linear", "union", "sparse", "native", "fused", "blockwise", "plain"}
+
 
 def call(score: Any = None, normalizer: Any = None, keep: Any = None, backend: Any = None) -> Call:
     query, key, value = (torch.randn(1, 1, 4, 2) for _ in range(3))
@@ -31,7 +33,7 @@ def call(score: Any = None, normalizer: Any = None, keep: Any = None, backend: A
 def test_the_preferred_come_first() -> None:
     ranks = [backend.rank for _, backend in backends()]
     assert ranks == sorted(ranks)
-    assert {name for name, _ in backends()} == {"listed", "linear", "union", "sparse", "fused", "blockwise", "plain"}
+    assert {name for name, _ in backends()} == EVERY
 
 
 def test_chooses_the_fastest_that_serves() -> None:
@@ -78,7 +80,7 @@ def test_an_unknown_one_is_named_with_the_nearest() -> None:
 def test_explains_every_one() -> None:
     explanation = backend_choice_of(call(normalizer=Sparsemax()))
     assert explanation.chosen == "plain"
-    assert set(explanation.reasons) == {"listed", "linear", "union", "sparse", "fused", "blockwise", "plain"}
+    assert set(explanation.reasons) == EVERY
     assert explanation.reasons["plain"] == "chosen: the fastest that serves this call"
     assert explanation.reasons["fused"] == "cannot: Sparsemax is not the softmax that the kernel computes"
     assert explanation.reasons["blockwise"].startswith("could, but its 0.0 MiB of logits can be held")

@@ -12,7 +12,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
-from regard.attention.backend import BACKENDS
+from regard.attention.backend import BACKENDS, Backend
 from regard.attention.call import Call
 from regard.attention.normalizer import NORMALIZERS
 from regard.attention.part import Part, Sizes
@@ -137,9 +137,20 @@ def examples(catalog: Catalog) -> list[Any]:
     return found
 
 
-def for_any_mask() -> list[Any]:
-    """The backends that need no list of pairs; for those that do, see tests/attention/backends/test_listed.py."""
-    return [example for example in examples(BACKENDS) if not isinstance(example.values[0], BACKENDS.get("listed"))]
+def for_any_mask(dtype: torch.dtype = torch.float64) -> list[Any]:
+    """The backends of a number type that need no list of pairs; for others, see backends/test_listed.py."""
+    return [
+        example
+        for example in examples(BACKENDS)
+        if not isinstance(example.values[0], BACKENDS.get("listed")) and computes(example.values[0], dtype)
+    ]
+
+
+def computes(backend: Backend, dtype: torch.dtype) -> bool:
+    """Whether a backend takes this number type on this machine."""
+    parts = ((SCORES.ScaledDot(), NORMALIZERS.Softmax()), (SCORES.Kernel(), NORMALIZERS.Ratio()))
+    calls = (call_of(*tensors(dtype), score, normalizer) for score, normalizer in parts)
+    return any(backend.refusal(call) is None for call in calls)
 
 
 def parts(catalog: Catalog) -> list[Part]:

@@ -3,7 +3,9 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
+from regard.layers import output_loss
 from regard.layers.output_loss import blockwise, wide
+from regard.native.training import training_kernels
 
 
 def some(kind: torch.dtype = torch.float64, tokens: int = 11) -> tuple[Tensor, Tensor, Tensor, Tensor]:
@@ -99,3 +101,57 @@ def test_all_logits_are_never_there_at_once(monkeypatch: pytest.MonkeyPatch) -> 
     with Largest() as largest:
         blockwise(hidden, weight.requires_grad_(), None, targets, 0.1, 64)[0].backward()
     assert largest.numbers == 64 * 50
+
+
+needs_kernels = pytest.mark.skipif(training_kernels() is None, reason="there is no C compiler")
+
+
+@needs_kernels
+@pytest.mark.parametrize("rows", [1, 4, 100])
+@pytest.mark.parametrize("biased", [True, False])
+def test_kernels_and_torch_agree(rows: int, biased: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    hidden, weight, bias, targets = some(torch.float32, tokens=40)
+    bias, leaves = (bias[:7], [hidden, weight, bias]) if biased else (None, [hidden, weight])
+    found = []
+    for turn in range(2):
+        total, likelihood = blockwise(hidden, weight, bias, targets.repeat_interleave(2)[::2], 0.1, rows)
+        found.append((total.detach(), likelihood, *torch.autograd.grad(2 * total, leaves)))
+        if turn == 0:
+            monkeypatch.setattr(output_loss, "training_kernels", lambda: None)
+    for compiled, plain in zip(*found, strict=True):
+        assert compiled.dtype == torch.float32
+        torch.testing.assert_close(compiled, plain, atol=2e-4, rtol=1e-6)  # 40 rows and 7 words of size about 5
+
+
+@needs_kernels
+@pytest.mark.usefixtures("bfloat16")
+def test_kernels_and_torch_agree_in_mixed_precision(monkeypatch: pytest.MonkeyPatch) -> None:
+    hidden, weight, bias, targets = some(torch.float32, tokens=40)
+    found = []
+    for turn in range(2):
+        with torch.autocast("cpu", torch.bfloat16):
+            total, likelihood = blockwise(hidden, weight, bias, targets, 0.1, 16)
+        found.append((total.detach(), likelihood, *torch.autograd.grad(total, (hidden, weight, bias))))
+        if turn == 0:
+            monkeypatch.setattr(output_loss, "training_kernels", lambda: None)
+    for compiled, plain in zip(*found, strict=True):
+        assert compiled.dtype == torch.float32
+        torch.testing.assert_close(compiled, plain, atol=0.05, rtol=1e-2)  # slopes are rounded to eight bits
+
+
+@pytest.mark.parametrize("target", [-1, 7])
+@pytest.mark.parametrize("kind", [torch.float32, torch.float64], ids=str)
+def test_a_target_outside_the_vocabulary_is_an_error(target: int, kind: torch.dtype) -> None:
+    hidden, weight, bias, targets = some(kind)
+    targets[4] = target
+    with pytest.raises((IndexError, RuntimeError), match=r"vocabulary|out of bounds"):
+        blockwise(hidden, weight, bias, targets, 0.1, 4)
+
+
+def test_a_bias_whose_numbers_are_apart_is_taken() -> None:
+    hidden, weight, _, targets = some(torch.float32)
+    bias = torch.randn(7, 3)[:, 1].requires_grad_()
+    total, _ = blockwise(hidden, weight, bias, targets, 0.0, 4)
+    logits = F.linear(hidden, weight, bias)
+    wanted = torch.autograd.grad(F.cross_entropy(logits, targets, reduction="sum"), bias)[0]
+    torch.testing.assert_close(torch.autograd.grad(total, bias)[0], wanted, atol=1e-5, rtol=1e-5)

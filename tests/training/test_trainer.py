@@ -6,6 +6,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,7 @@ from regard.models.gpt import Gpt
 from regard.models.transformer import Transformer
 from regard.runs.artifact import Artifact, load_artifact
 from regard.runs.folder import RunFolder
+from regard.training import keeper
 from regard.training.interrupt import Interrupted
 from regard.training.loss import CrossEntropy, Loss
 from regard.training.optimizers.adam import Adam
@@ -474,6 +476,16 @@ def test_another_number_of_threads_is_noted(tmp_path: Path) -> None:
     finally:
         torch.set_num_threads(threads)
     assert f"was made with threads {threads}, now {threads + 1}" in watcher.notes[0]
+
+
+def test_kernels_that_are_gone_are_noted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keeper, "training_kernels", lambda: SimpleNamespace(kind="avx512vnni"))
+    trainer(tmp_path, steps=2).run()
+    trainer(tmp_path, unmoved := Watcher(), steps=2).run()
+    assert not any("kernels" in note for note in unmoved.notes)
+    monkeypatch.setattr(keeper, "training_kernels", lambda: None)
+    trainer(tmp_path, watcher := Watcher(), steps=2).run()
+    assert "was made with kernels avx512, now torch: the last digits may come out differently" in watcher.notes[0]
 
 
 # Real models
