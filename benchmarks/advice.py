@@ -16,11 +16,11 @@ import json
 import math
 import os
 import shutil
+import statistics
 import time
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -30,17 +30,15 @@ from environments import WORK
 from measure import print_table, write_json
 
 from regard.base.errors import RegardError
-from regard.data.item import Item
 from regard.data.subwords.tokenizer import UNK
 from regard.loading import load
 from regard.metrics.bleu_tokenizer import bleu_tokenizer
 from regard.metrics.quality import corpus_scores, exact_match
 from regard.tasks.run import run_of
-from regard.tasks.start import Started, train_run
+from regard.tasks.start import train_run
 from regard.tasks.task import Wishes
 from regard.tasks.translate import Translate
 from regard.training.interrupt import Interrupted
-from regard.training.optimizer import set_rate, take_step
 from regard.training.progress import Progress
 
 ADVISED = "advised"
@@ -50,6 +48,8 @@ WORST = -99.0
 UNKNOWN = 25.0
 """nats that a word outside of the vocabulary costs: about what spelling it would"""
 VALIDATIONS = 4
+WARM_UP, TIMED = 4, 12
+"""training steps before a step is timed, which also fill caches, and those that are timed"""
 QUICK = 1 / 6
 """the part of the time after which the grid is ranked"""
 SUBWORDS = {
@@ -156,8 +156,7 @@ class Bench:
         place = self.folder / "run"
         shutil.rmtree(place, ignore_errors=True)
         place.mkdir()
-        run = run_of(table, "run")
-        fit = int(seconds / step_time(Started(run, run.task.prepare(place, self.folder))))
+        fit = int(seconds / step_time(table, place / "trial", self.folder))
         steps = max(VALIDATIONS, min(fit, table["training"].get("steps", fit)))
         training = dict(table["training"]) | {
             "steps": steps,
@@ -191,20 +190,15 @@ class Bench:
         return corpus_scores(outputs, references, measures=(measure,), tokenize=tokenize)[0].value
 
 
-def step_time(started: Started) -> float:
-    """The processor time of a training step, from a few of them spread over an epoch."""
-    model, task = started.model().train(), started.run.task
-    optimizers = started.run.training.optimizer.build(model)
-    set_rate(optimizers, 1e-9)
-    items: list[Item] = [item for _, item in islice(started.prepared.train.walk(), 12)]
-    began = 0.0
-    for at, item in enumerate(items):
-        if at == 2:  # the first ones also fill caches
-            began = time.process_time()
-        loss = task.loss(model, item)
-        (loss.total / loss.count).backward()
-        take_step(optimizers)
-    return (time.process_time() - began) / (len(items) - 2)
+def step_time(table: dict[str, Any], place: Path, data: Path) -> float:
+    """The processor time of a training step, in the precision that the trainer chooses, from a few of them."""
+    training = dict(table["training"]) | {"steps": WARM_UP + TIMED, "log_every": WARM_UP, "lanes": 1}
+    training["schedule"] = training["schedule"] | {"warmup": 1}
+    files = {"train": table["data"]["train"]}
+    train_run(run_of(table | {"data": files, "training": training}, "run"), place, data, Progress())
+    lines = map(json.loads, (place / "log.jsonl").read_text(encoding="utf-8").splitlines())
+    taken = [line["processor_seconds"] for line in lines if line["kind"] == "train"]
+    return statistics.mean(taken[1:])
 
 
 def main() -> None:

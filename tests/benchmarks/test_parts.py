@@ -183,7 +183,7 @@ def test_a_bench_trains_as_many_steps_as_fit(monkeypatch, tmp_path):
     pairs = [(f"a{at % 3} b", f"c{at % 3} d") for at in range(40)]
     parts = advice.Parts(pairs, pairs[:2], pairs[:2], "exact", ("characters", "words"))
     monkeypatch.setitem(advice.CORPORA, "made", lambda: parts)
-    monkeypatch.setattr(advice, "step_time", lambda started: 0.5)
+    monkeypatch.setattr(advice, "step_time", lambda table, place, data: 0.5)
     bench = advice.Bench("made", tmp_path, 4.0)
     assert list(bench.grid()) == ["Transformer, characters", "Transformer, words", "RNN, characters", "RNN, words"]
     table = bench.grid()["RNN, words"]
@@ -192,6 +192,20 @@ def test_a_bench_trains_as_many_steps_as_fit(monkeypatch, tmp_path):
     assert made.steps == 8
     assert 0 <= made.score <= 100
     assert bench.tried("RNN, words", table, 4.0, advice.LIKELIHOOD).score < 0
+
+
+def test_a_step_is_timed_as_it_is_trained(monkeypatch, tmp_path):
+    """In the precision that the trainer takes, which tells the speed of a step."""
+    import advice
+
+    pairs = [(f"a{at % 3} b", f"c{at % 3} d") for at in range(40)]
+    monkeypatch.setitem(advice.CORPORA, "made", lambda: advice.Parts(pairs, pairs[:2], pairs[:2], "exact"))
+    bench = advice.Bench("made", tmp_path, 4.0)
+    table = bench.grid()["Transformer, 1,000 subwords"]
+    sizes = {"name": "transformer", "encoder_layers": 1, "decoder_layers": 1, "width": 8, "heads": 2, "feedforward": 8}
+    table |= {"model": sizes, "subwords": {"kind": "word"}, "training": table["training"] | {"precision": "float32"}}
+    assert 0 < advice.step_time(table, tmp_path / "trial", bench.folder) < 60
+    assert len((tmp_path / "trial" / "log.jsonl").read_text().splitlines()) == 4
 
 
 @pytest.mark.parametrize("name", ["logistic", "MLP", "CNN", "GRU"])
