@@ -1,7 +1,8 @@
 """A dev and a test set taken from a corpus that has none: always the same lines, and nothing of them in training.
 
 Lines with equal sources or equal targets form a group, and a group is held out as a whole; where blank lines or a
-column part the text into documents, whole documents are. Hashes of the text give the order in which groups are taken.
+column part the text into documents, whole documents are, unless they are so long that too few would fit. Hashes of the
+text give the order in which groups are taken.
 """
 
 from array import array
@@ -48,11 +49,14 @@ def hold_out(corpus: Corpus, document: int | str | None = None, size: int | None
     wanted = held_out_size(lines) if size is None else size
     if not wanted or 2 * wanted >= lines:
         return None
-    by: By = "line" if documents is None else "document"
+    by: By = "line"
     leaks: Leaks = "either"
-    groups = _groups(hashes) if documents is None else documents
-    chosen = _choose(groups, hashes[0], wanted)
-    if len(hashes) == 2 and documents is None and not all(map(len, chosen)):
+    chosen = [] if documents is None else _choose(documents, hashes[0], wanted)
+    if chosen and all(len(part) >= wanted / 2 for part in chosen):
+        by = "document"
+    else:
+        chosen = _choose(_groups(hashes), hashes[0], wanted)
+    if len(hashes) == 2 and by == "line" and not all(map(len, chosen)):
         leaks = "source"  # few different targets, so that nearly all lines hang together
         chosen = _choose(_groups(hashes[:1]), hashes[0], wanted)
     if not all(map(len, chosen)):

@@ -94,6 +94,25 @@ def test_documents_are_held_out_whole(tmp_path: Path) -> None:
         assert len({row[0].split()[1] for row in part}) == 2
 
 
+@pytest.mark.parametrize(
+    ("lengths", "by", "size"),
+    [
+        ([2_000, *[10] * 40], "document", 120),  # a book among letters stays whole, in training
+        ([100] * 12, "line", 60),  # chapters, each of them longer than a held-out set
+        ([400, 400, 400, *[2] * 20], "line", 62),  # too little would be left to measure by
+    ],
+)
+def test_documents_longer_than_a_held_out_set_are_left_to_training(
+    lengths: list[int], by: str, size: int, tmp_path: Path
+) -> None:
+    rows = [f"{name}\tsource {name} {at}\ttarget {name} {at}" for name, lines in enumerate(lengths) for at in range(lines)]
+    path = tmp_path / "a.tsv"
+    path.write_text("doc\ten\tde\n" + "\n".join(rows), encoding="utf-8")
+    found = hold_out(open_corpus(path, format=Tsv(columns=("en", "de"), header=True)), document="doc")
+    assert found is not None
+    assert (found.by, len(found.dev), len(found.test)) == (by, size, size)
+
+
 def test_a_column_tells_documents_apart(tmp_path: Path) -> None:
     path = tmp_path / "a.tsv"
     rows = [f"{at // 5}\tsource {at}\ttarget {at}" for at in range(200)]
