@@ -13,7 +13,7 @@ from regard.base.errors import UsageError, unknown
 from regard.base.wording import counted
 from regard.data.format import Doubt, Hints
 from regard.data.inflection_tables import inflection_columns
-from regard.data.languages import language_code, language_in, language_pair
+from regard.data.languages import language_code, language_in, language_pair, without_region
 
 _SOURCE = frozenset({"source", "src", "input", "original"})
 _TARGET = frozenset({"target", "tgt", "trg", "output", "translation", "translated"})
@@ -243,7 +243,7 @@ def _plain(name: str) -> str:
 
 
 def _same(code: str, wanted: str) -> bool:
-    return re.split("[-_]", code.casefold())[0] == re.split("[-_]", wanted.casefold())[0]
+    return without_region(code) == without_region(wanted)
 
 
 def _listed(places: Sequence[int]) -> str:

@@ -65,6 +65,11 @@ def language_code(name: str) -> str | None:
     return _named().get(folded)
 
 
+def without_region(code: str) -> str:
+    """`pt` of `pt-BR`, `zh` of `zh_Hans`: the language that a code names."""
+    return re.split("[-_]", code.casefold())[0]
+
+
 def code_of(name: str) -> str:
     """The code of a language named in full, such as `German`; any other text as it is, for it may be a code."""
     return _named().get(" ".join(name.casefold().split()), name)

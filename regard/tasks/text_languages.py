@@ -11,6 +11,7 @@ from regard.data.format import Doubt, Format, Hints, Recognized
 from regard.data.formats.jsonl import Jsonl
 from regard.data.formats.tmx import Tmx
 from regard.data.identification import language_of_lines
+from regard.data.languages import without_region
 from regard.data.statistics import drawn
 from regard.data.table import Table
 
@@ -20,13 +21,19 @@ _LOOKED_AT, _SAMPLED = 1_000, 50_000
 def languages_by_text(corpus: Corpus, reading: Recognized, hints: Hints) -> tuple[Recognized, str]:
     """How parallel text is read, with the languages that its words tell, and this in words.
 
-    Names and options come first. Options that ask for the other direction exchange the columns, unless these are said.
+    Names and options come first. Options that ask for the other direction exchange the columns, unless these are said;
+    names that have the languages the wrong way round are asked about.
     """
     said = (hints.source, hints.target)
-    if reading.source and reading.target and not any(said):
-        return reading, ""
     sample = drawn(islice(corpus.rows(), _SAMPLED), _LOOKED_AT)
     one, other = (language_of_lines(side) for side in zip(*sample, strict=True))
+    if reading.source and reading.target and not any(said):
+        named = tuple(map(without_region, (reading.source, reading.target)))
+        if one != other and hints.columns is None and named == (other, one):
+            files = " and ".join(map(str, corpus.files))
+            problem = f"{files}: names say {reading.source} → {reading.target}, but by its words it is {one} → {other}"
+            raise Doubt(problem, "--source", f"{one} --target {other} if the words are right")
+        return reading, ""
     if one and other and one != other and any(said) and said[0] in (None, other) and said[1] in (None, one):
         form = reading.format if hints.columns is not None else _turned(corpus, one, other)
         if form == reading.format:
@@ -47,7 +54,7 @@ def in_direction(corpus: Corpus, source: str | None, said: Hints, warn: Callable
     """
     if source is None or corpus.sides != 2 or said.columns is not None:
         return corpus
-    hints = Hints(source=source.replace("_", "-").partition("-")[0].casefold())
+    hints = Hints(source=without_region(source))
     reading, told = languages_by_text(corpus, Recognized(format=corpus.format), hints)
     if reading.format == corpus.format:
         return corpus

@@ -66,6 +66,19 @@ def test_files_in_the_wrong_order_are_told(here: Path) -> None:
     assert found("one.txt", "other.txt", hints=Hints()).name == "en-de"
 
 
+def test_names_that_have_the_languages_the_wrong_way_round_are_asked_about(here: Path) -> None:
+    for name, text in (("train.de", ENGLISH), ("train.en-GB", GERMAN)):
+        toy.write(here / name, [f"{text} {at}" for at in range(40)])
+    with pytest.raises(Doubt, match=r"names say de → en-GB, but by its words it is en → de; .* --source en --target de"):
+        found("train.de", "train.en-GB")
+    assert found("train.de", "train.en-GB", hints=Hints(source="en", target="de")).name == "en-de"
+    toy.write(here / "a.tsv", ["de\ten", *(f"{ENGLISH} {at}\t{GERMAN} {at}" for at in range(40))])
+    with pytest.raises(Doubt, match="names say de → en"):
+        found("a.tsv")
+    assert found("a.tsv", hints=Hints(source="en", target="de")).reading.format == Tsv(("de", "en"), header=True)
+    assert found("a.tsv", hints=Hints(columns=("de", "en"))).name == "de-en"
+
+
 def test_a_test_set_follows_the_direction_of_the_model(here: Path) -> None:
     """A model of German was evaluated on English sources where the file begins with English."""
     corpus = open_corpus("deu.txt", blanks="error")
