@@ -29,6 +29,8 @@ _LONGEST = 256
 """tokens that a line may have in any text"""
 _USUAL_RATIO = 2.0
 """the limit of decoding strategies, unless it is set"""
+_HANDFUL = 20
+"""of fewer, none are held out either"""
 _FEW = 2_000
 _CHRF = 5_000
 """pairs below which BLEU tells little"""
@@ -221,6 +223,10 @@ def _epochs(tokens: float) -> float:
 
 def _warning(kind: Kind, lines: int) -> list[str]:
     """What to expect of very little text."""
+    if lines < _HANDFUL:
+        return [
+            f"{counted(lines, 'pair is', 'pairs are')} learned by heart, and others are not translated; give hundreds"
+        ]
     few, told = kind == "sentences" and lines < _FEW, counted(lines, "pair teaches", "pairs teach")
     return [f"{told} words rather than sentences; useful translators begin at about 10,000"] if few else []
 

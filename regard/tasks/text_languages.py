@@ -26,7 +26,7 @@ def languages_by_text(corpus: Corpus, reading: Recognized, hints: Hints) -> tupl
     """
     said = (hints.source, hints.target)
     sample = drawn(islice(corpus.rows(), _SAMPLED), _LOOKED_AT)
-    one, other = (language_of_lines(side) for side in zip(*sample, strict=True))
+    one, other = (language_of_lines([row[side] for row in sample]) for side in (0, 1))
     if reading.source and reading.target and not any(said):
         named = tuple(map(without_region, (reading.source, reading.target)))
         if one != other and hints.columns is None and named == (other, one):

@@ -105,7 +105,9 @@ def test_documents_are_held_out_whole(tmp_path: Path) -> None:
 def test_documents_longer_than_a_held_out_set_are_left_to_training(
     lengths: list[int], by: str, size: int, tmp_path: Path
 ) -> None:
-    rows = [f"{name}\tsource {name} {at}\ttarget {name} {at}" for name, lines in enumerate(lengths) for at in range(lines)]
+    rows = [
+        f"{name}\tsource {name} {at}\ttarget {name} {at}" for name, lines in enumerate(lengths) for at in range(lines)
+    ]
     path = tmp_path / "a.tsv"
     path.write_text("doc\ten\tde\n" + "\n".join(rows), encoding="utf-8")
     found = hold_out(open_corpus(path, format=Tsv(columns=("en", "de"), header=True)), document="doc")

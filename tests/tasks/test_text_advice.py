@@ -84,6 +84,8 @@ def test_the_reasons_are_words() -> None:
 
 
 def test_of_very_little_text_little_is_promised() -> None:
+    handful = advise(replace(SHORT, lines=4))
+    assert "4 pairs are learned by heart, and others are not translated; give hundreds" in handful.reasons
     few = advise(replace(SHORT, lines=50))
     assert few.reasons[2:] == (
         "300 steps of 1,024 tokens: the text about 300 times",

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from regard.base.errors import UsageError
+from regard.base.errors import RegardError, UsageError
 from regard.data.corpus import open_corpus
 from regard.data.format import Doubt, Hints
 from regard.data.formats.jsonl import Jsonl
@@ -14,6 +14,7 @@ from regard.data.formats.tsv import Tsv
 from regard.tasks.task import Wishes
 from regard.tasks.text_files import TextFiles, find_texts
 from regard.tasks.text_languages import in_direction
+from regard.tasks.translate import Translate
 from tests.apps import toy
 
 ENGLISH = "The men are walking along the street. The children were playing with their new toys."
@@ -69,7 +70,9 @@ def test_files_in_the_wrong_order_are_told(here: Path) -> None:
 def test_names_that_have_the_languages_the_wrong_way_round_are_asked_about(here: Path) -> None:
     for name, text in (("train.de", ENGLISH), ("train.en-GB", GERMAN)):
         toy.write(here / name, [f"{text} {at}" for at in range(40)])
-    with pytest.raises(Doubt, match=r"names say de → en-GB, but by its words it is en → de; .* --source en --target de"):
+    with pytest.raises(
+        Doubt, match=r"names say de → en-GB, but by its words it is en → de; .* --source en --target de"
+    ):
         found("train.de", "train.en-GB")
     assert found("train.de", "train.en-GB", hints=Hints(source="en", target="de")).name == "en-de"
     toy.write(here / "a.tsv", ["de\ten", *(f"{ENGLISH} {at}\t{GERMAN} {at}" for at in range(40))])
@@ -77,6 +80,13 @@ def test_names_that_have_the_languages_the_wrong_way_round_are_asked_about(here:
         found("a.tsv")
     assert found("a.tsv", hints=Hints(source="en", target="de")).reading.format == Tsv(("de", "en"), header=True)
     assert found("a.tsv", hints=Hints(columns=("de", "en"))).name == "de-en"
+
+
+def test_a_side_without_a_word_is_told(here: Path) -> None:
+    """Where no pair was left to look at, init called it a fault of its own."""
+    toy.write(here / "blank.tsv", [f"{ENGLISH} {at}\t" for at in range(40)])
+    with pytest.raises(RegardError, match=r"blank\.tsv: no line has text on every side"):
+        Translate.advise([here / "blank.tsv"], Wishes(out=here / "run.toml"))
 
 
 def test_a_test_set_follows_the_direction_of_the_model(here: Path) -> None:

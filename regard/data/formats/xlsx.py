@@ -27,7 +27,7 @@ class Xlsx(Table):
     unit: ClassVar[str] = "row"
 
     sheet: str | None = None
-    """its name; none: the only sheet that holds anything"""
+    """its name; none: the only sheet that holds a table, or anything"""
 
     def records(self, file: Path) -> Iterator[Record]:
         with _workbook(file) as book:
@@ -90,7 +90,11 @@ def _sheet(file: Path, book: Any, wanted: str | None) -> str:
         if wanted not in names:
             raise ConfigError(unknown(f"{file}", wanted, names, "its sheets"))
         return wanted
-    filled = [name for name in names if book.get_sheet_by_name(name).height]
+    widths = {name: book.get_sheet_by_name(name).width for name in names}
+    filled = [name for name in names if widths[name]]
+    tables = [name for name in names if widths[name] > 1]  # what fills one column beside them are remarks
+    if len(tables) == 1:
+        return tables[0]
     if len(filled) > 1:
         raise Doubt(f"{file}: has the sheets {', '.join(filled)}", "--sheet", repr(filled[0]))
     if not filled:

@@ -41,6 +41,17 @@ def test_which_sheet_is_asked(tmp_path: Path) -> None:
         Xlsx.recognize(path, Hints(sheet="Tow"))
 
 
+def test_a_sheet_of_remarks_is_passed_over(tmp_path: Path) -> None:
+    remarks = [["Collected in May."], [""], ["Ask Ana about row 3."]]
+    path = write_workbook(tmp_path / "a.xlsx", {"Read me": remarks, "Pairs": ROWS})
+    found = Xlsx.recognize(path, Hints())
+    assert found.format.words() == "spreadsheet, sheet Pairs, columns English and German, header skipped"
+    assert len(list(found.format.rows([path]))) == 3
+    write_workbook(path, {"One": [["a"]], "Two": [["b"]]})
+    with pytest.raises(Doubt, match="has the sheets One, Two"):
+        Xlsx.recognize(path, Hints())
+
+
 def test_merged_cells_are_refused_with_their_row(tmp_path: Path) -> None:
     path = write_workbook(tmp_path / "a.xlsx", {"Data": ROWS}, merged="B2:C2")
     with pytest.raises(RegardError, match=r"a\.xlsx, row 2: cells are merged from column 2 to 3, down to row 2"):
