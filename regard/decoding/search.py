@@ -1,7 +1,7 @@
 """Decoding with any model and any strategy, such as beam search."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import torch
 from jaxtyping import Int
@@ -19,6 +19,7 @@ from regard.decoding.strategies.greedy import Greedy
 from regard.decoding.strategies.sample import Sample
 from regard.decoding.strategy import SearchTask, Strategy, check_prefix
 from regard.decoding.trace import Trace
+from regard.decoding.words import Words
 from regard.models.writer import Writer
 
 _MANY = 100  # hypotheses of a sentence, from which on their memory is looked at
@@ -68,23 +69,60 @@ def search(
         needed = _BYTES_A_SCORE * rows * vocabulary
         check_memory(f"search: a width of {rows:,}", needed, "take a smaller beam")
     identities = tuple(map(tuple, _identities(source, source_lengths, starts)))
-    words = None
-    if shortlist is not None and constraints is None and source is not None and source_lengths is not None:
-        if trace is not None:
-            raise UsageError("search: a trace is taken of the whole vocabulary, so it does not go with a shortlist")
-        words = shortlist.words(source, source_lengths, starts, strategy.suppress)
-        scorer, starts = Scorer(models, words), [words.inside(at, start) for at, start in enumerate(starts)]
-        strategy = replace(strategy, suppress=words.inside(0, strategy.suppress), prefix=())
+    if constraints is not None or source is None or source_lengths is None:
+        shortlist = None
+    if shortlist is not None and trace is not None:
+        raise UsageError("search: a trace is taken of the whole vocabulary, so it does not go with a shortlist")
+    inputs = _Inputs(models, strategy, source, source_lengths, starts, identities, shortlist, stops)
     with evaluating(scorer.models):
-        states = scorer.start(source, source_lengths, sentences)
-        rules = strategy.rules(source_lengths, starts, scorer.device if source is None else source.device)
-        rules = rules.within(scorer.limit)
-        ends = torch.tensor(stops, device=rules.most.device) if stops else None
-        task = SearchTask(scorer, states, rules, identities, trace, ends, listen)
+        task, words = inputs.task(scorer)
+        task = replace(task, trace=trace, listen=listen, alone=inputs.alone if sentences > 1 else None)
         if constraints is not None:
             return constrained_search(_beam(strategy), task, list(constraints))
         found = strategy.run(task)
         return found if words is None else words.outside(found)
+
+
+@dataclass(frozen=True)
+class _Inputs:
+    """What a search is given for some sentences."""
+
+    models: Writer | Sequence[Writer]
+    strategy: Strategy
+    source: Int[Tensor, "sentences source"] | None
+    source_lengths: Int[Tensor, "sentences"] | None
+    starts: Sequence[tuple[int, ...]]
+    """the tokens that each sentence's output starts with"""
+    identities: Sequence[tuple[int, ...]]
+    shortlist: Shortlist | None
+    stops: Sequence[int]
+
+    def task(self, scorer: Scorer | None = None) -> tuple[SearchTask, Words | None]:
+        """The task of searching for all sentences at once, and the shortlisted words that it is about."""
+        strategy, starts, words = self.strategy, self.starts, None
+        if self.shortlist is not None and self.source is not None and self.source_lengths is not None:
+            words = self.shortlist.words(self.source, self.source_lengths, starts, strategy.suppress)
+            scorer = Scorer(self.models, words)
+            starts = [words.inside(at, start) for at, start in enumerate(starts)]
+            strategy = replace(strategy, suppress=words.inside(0, strategy.suppress), prefix=())
+        scorer = Scorer(self.models) if scorer is None else scorer
+        states = scorer.start(self.source, self.source_lengths, len(starts))
+        rules = strategy.rules(
+            self.source_lengths, starts, scorer.device if self.source is None else self.source.device
+        ).within(scorer.limit)
+        ends = torch.tensor(self.stops, device=rules.most.device) if self.stops else None
+        return SearchTask(scorer, states, rules, tuple(self.identities), stops=ends), words
+
+    def alone(self, sentence: int) -> SearchTask:
+        """The task of searching for one sentence without the others, as if it were the only one."""
+        own = slice(sentence, sentence + 1)
+        source, lengths = self.source, None if self.source_lengths is None else self.source_lengths[own]
+        if source is not None and lengths is not None:
+            source = source[own, : int(lengths)].contiguous()
+        one = replace(
+            self, source=source, source_lengths=lengths, starts=self.starts[own], identities=self.identities[own]
+        )
+        return one.task()[0]
 
 
 def _beam(strategy: Strategy) -> Beam:

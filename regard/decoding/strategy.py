@@ -43,6 +43,9 @@ class SearchTask:
     """tokens that end an output as `</s>` does"""
     listen: Callable[[Tensor, Tensor], object] | None = None
     """is called at each step with the numbers of the sentences and their new tokens"""
+    alone: "Callable[[int], SearchTask] | None" = None
+    """the task of one of the sentences, computed without the others, whose numbers rounding cannot change; None if
+    there are no others"""
 
     def compiled(self, size: int, n_best: int, length_penalty: float, enough: float) -> list[list[Hypothesis]] | None:
         """What the compiled beam search finds; None where it cannot do the task."""

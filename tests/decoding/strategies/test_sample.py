@@ -1,11 +1,13 @@
 from collections import Counter
 
+import numpy as np
 import pytest
 import torch
 
 from regard.base.errors import ConfigError
 from regard.data.subwords.tokenizer import EOS
 from regard.decoding.search import search
+from regard.decoding.shortlist import Shortlist
 from regard.decoding.strategies.greedy import Greedy
 from regard.decoding.strategies.sample import Sample
 from regard.models.gpt import Gpt
@@ -81,15 +83,30 @@ def test_settings_out_of_range_are_refused(settings: dict[str, float], sentence:
         Sample(**settings)
 
 
+def keys(count: int) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(3)
+    return torch.randint(-(2**31), 2**31, (count, 2), generator=generator).int()
+
+
 @pytest.mark.parametrize("settings", [{}, {"top_k": 8}, {"top_p": 0.8}, {"top_k": 8, "top_p": 0.8}])
-def test_tokens_that_differ_by_rounding_alone_may_change_places(settings: dict[str, float]) -> None:
-    logits = torch.linspace(2, -6, 10).repeat_interleave(2).repeat(2, 1)
-    logits[0, ::2] += 2.4e-7
-    logits[1, 1::2] += 2.4e-7
-    draws = (torch.arange(500).double() + 0.5) / 500
-    one, other = (Sample(**settings)._pick(row.expand(500, -1), draws) for row in logits)
-    assert torch.equal(one, other)
-    assert len(one.unique()) >= 4
+def test_rounding_changes_a_draw_only_where_it_is_doubtful(settings: dict[str, float]) -> None:
+    logits = torch.linspace(2, -6, 10).repeat_interleave(2)
+    chance = torch.Generator().manual_seed(2)
+    first, doubtful = Sample(**settings).draw(logits.expand(20_000, -1), keys(20_000))
+    for _ in range(5):
+        other = Sample(**settings).draw(logits + 4e-5 * torch.rand(20_000, 20, generator=chance), keys(20_000))[0]
+        assert torch.equal(first[~doubtful], other[~doubtful])
+    assert doubtful.float().mean() < 0.001
+    assert len(first.unique()) >= 4
+
+
+def test_a_draw_between_tokens_as_close_as_rounding_is_doubtful() -> None:
+    logits = torch.tensor([1.0, 1.0 + 2e-7, -9.0]).expand(2_000, -1)
+    strategy = Sample(temperature=1e-5)
+    one, other = strategy.draw(logits, keys(2_000)), strategy.draw(logits[:, [1, 0, 2]], keys(2_000))
+    different = one[0] != other[0]
+    assert different.any()
+    assert one[1][different].all()
 
 
 @pytest.mark.parametrize(
@@ -102,9 +119,48 @@ def test_tokens_that_differ_by_rounding_alone_are_kept_or_left_out_together(
     """The edge of top-k or top-p falls between two tokens that rounding lets change places, or onto a round share."""
     torch.manual_seed(4)
     logits = (torch.arange(20) // 2 * -slope).expand(30, -1) + 1e-6 * torch.rand(30, 20)
-    draws = (torch.arange(200).double() + 0.5) / 200
-    first, *others = (Sample(**settings)._pick(row.expand(200, -1), draws) for row in logits)
-    assert all(torch.equal(first, other) for other in others)
+    (first, doubtful), *others = (Sample(**settings).draw(row.expand(200, -1), keys(200)) for row in logits)
+    assert not doubtful.any()
+    assert all(torch.equal(first, other) for other, _ in others)
+
+
+class Rounded(Fake):
+    """Its logits are all but equal, and change with the number of rows."""
+
+    def step(self, token, state):
+        logits, state = super().step(token, state)
+        return logits + 2e-5 * torch.sin(torch.arange(logits.shape[1]) * len(token)), state
+
+
+@pytest.mark.parametrize("settings", [{}, {"top_k": 6}, {"top_p": 0.6}, {"n_best": 2}])
+def test_doubtful_draws_are_decided_by_the_sentence_alone(settings: dict[str, float]) -> None:
+    model, (source, lengths) = Rounded(sharpness=3e-3), sources(40)
+    strategy = Sample(temperature=1e-3, max_length=12, **settings)
+    alone = [search(model, source[at : at + 1, :n], lengths[at : at + 1], strategy)[0] for at, n in enumerate(lengths)]
+    heard: dict[int, list[int]] = {at: [] for at in range(40)}
+
+    def listen(sentences: torch.Tensor, tokens: torch.Tensor) -> None:
+        for sentence, token in zip(sentences.tolist(), tokens.view(len(sentences), -1)[:, 0].tolist(), strict=True):
+            heard[sentence].append(token)
+
+    for size in (2, 7, 40):
+        parts = [slice(start, start + size) for start in range(0, 40, size)]
+        found = [row for part in parts for row in search(model, source[part], lengths[part], strategy)]
+        assert [[one.tokens for one in row] for row in found] == [[one.tokens for one in row] for row in alone]
+    if "n_best" not in settings:
+        found = search(model, source, lengths, strategy, listen=listen)
+        assert all(heard[at][: len(row[0].tokens)] == list(row[0].tokens) for at, row in enumerate(found))
+
+
+def test_a_shortlist_changes_no_draw_with_the_company() -> None:
+    model, (source, lengths) = Rounded(sharpness=3e-3), sources(30)
+    likely = [np.array([4 + at % 16, 4 + (3 * at) % 16]) for at in range(20)]
+    how = {"shortlist": Shortlist(likely, np.array([5, 9]), 20)}
+    strategy = Sample(temperature=1e-3, max_length=12)
+    found = search(model, source, lengths, strategy, **how)
+    for at, length in enumerate(lengths):
+        (alone,) = search(model, source[at : at + 1, :length], lengths[at : at + 1], strategy, **how)
+        assert alone[0].tokens == found[at][0].tokens
 
 
 def test_a_text_gets_the_same_sample_in_any_company() -> None:
