@@ -14,7 +14,7 @@ from regard.attention.part import Part
 from regard.base.catalog import Catalog
 from regard.base.errors import ConfigError
 
-POSITIONS = Catalog("regard.attention.positions")
+POSITIONS = Catalog("regard.attention.positions", optional=True)
 
 Role = Literal["input", "projection", "query", "key", "value"]
 Join = Literal["add", "concatenate"]

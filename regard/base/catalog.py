@@ -29,7 +29,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from regard.base.config import Choice, convert, from_dict
+from regard.base.config import Choice, check_chosen, convert, from_dict
 from regard.base.errors import ConfigError, unknown
 
 _FEW = 4
@@ -48,6 +48,8 @@ class Catalog(Choice):
     """files of the folder that are not members"""
     default: str | None = None
     """the member that a table without a name selects"""
+    optional: bool = False
+    """whether "none" may be chosen of them wherever one can be"""
 
     @property
     def kind(self) -> str:
@@ -200,6 +202,7 @@ class Catalog(Choice):
             if setting not in fields:
                 strange = unknown(f"{where}.{name}", setting, fields, "its settings")
                 raise ConfigError(strange + self._owners(setting))
+            check_chosen(value, fields[setting], hints[setting], f"{where}.{name}.{setting}")
             given[setting] = convert(value, hints[setting], f"{where}.{name}.{setting}")
         for setting, field in fields.items():
             nothing = field.default is dataclasses.MISSING and field.default_factory is dataclasses.MISSING

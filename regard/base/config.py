@@ -33,11 +33,17 @@ class Choice(ABC):
     """An annotation of a field that makes its value from what is written in a config; `Catalog` is one."""
 
     default: str | None
+    optional: bool
 
     @property
     @abstractmethod
     def kind(self) -> str:
         """A plural noun for the options."""
+
+    @property
+    @abstractmethod
+    def names(self) -> Sequence[str]:
+        """The options."""
 
     @abstractmethod
     def choose(self, value: Any, where: str) -> Any:
@@ -66,6 +72,8 @@ def from_dict(table: Mapping[str, Any], kind: type[Settings], where: str = "") -
     for name, field in fields.items():
         if name not in table and not has_default(field):
             raise ConfigError(f"{_join(where, name)}: missing; it must be {in_words(hints[name])}")
+    for name, value in table.items():
+        check_chosen(value, fields[name], hints[name], _join(where, name))
     values = {name: convert(value, hints[name], _join(where, name)) for name, value in table.items()}
     try:
         return kind(**values)
@@ -103,6 +111,14 @@ def _toml_value(text: str) -> Any:
     except tomllib.TOMLDecodeError:
         return text
     return parsed["value"] if len(parsed) == 1 else text
+
+
+def check_chosen(value: Any, field: "dataclasses.Field[Any]", hint: Any, where: str) -> None:
+    """Raise an error where nothing is chosen, but a member must be: its setting has another default, or none."""
+    extras = typing.get_args(hint)[1:] if typing.get_origin(hint) is Annotated else ()
+    choice = next((extra for extra in extras if isinstance(extra, Choice)), None)
+    if choice is not None and not choice.optional and field.default is not None and value in (None, _NONE):
+        raise ConfigError(f"{where}: must be one of {', '.join(choice.names)}, but is none")
 
 
 def convert(value: Any, hint: Any, where: str) -> Any:

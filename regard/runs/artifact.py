@@ -61,12 +61,9 @@ class Artifact:
         if "model" not in self.config:
             raise RegardError(f"{self.name}: its config has no table 'model'")
         try:
-            design: Design = from_dict({"model": self.config["model"]}, _Config).model
+            return from_dict({"model": self.config["model"]}, _Config).model
         except (ConfigError, RecursionError) as error:
             raise ConfigError(f"{self.name}: {error}") from error
-        if design is None:
-            raise RegardError(f"{self.name}: its config names no model")
-        return design
 
     def model(self) -> Any:
         """Build the model with its weights, in evaluation mode; the caller's random generator is left as it was."""

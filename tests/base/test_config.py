@@ -112,6 +112,21 @@ def test_a_choice_becomes_the_members_dataclass(tmp_path: Path) -> None:
         assert config.from_dict(config.to_dict(run), Run) == run
 
 
+@dataclass(frozen=True, kw_only=True)
+class Drawn:
+    shape: Annotated[Any, Catalog("tests.base.shapes")]
+    frame: Annotated[Any, Catalog("tests.base.shapes")] = "square"
+    shade: Annotated[Any, Catalog("tests.base.shapes", optional=True)] = "square"
+
+
+@pytest.mark.parametrize("nothing", [None, "none"])
+def test_nothing_is_chosen_only_where_it_may_be(nothing: str | None) -> None:
+    for name in ("shape", "frame"):
+        with pytest.raises(ConfigError, match=rf"^drawn\.{name}: must be one of .*square.*, but is none$"):
+            config.from_dict({"shape": "square", name: nothing}, Drawn, "drawn")
+    assert config.from_dict({"shape": "square", "shade": nothing}, Drawn).shade is None
+
+
 def test_overrides(tmp_path: Path) -> None:
     text = "[model]\nlayers = 1\n"
     changed = [

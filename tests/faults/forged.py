@@ -103,6 +103,7 @@ FORGERIES: dict[str, Forgery] = {
     "model is unknown": put("config", "model", {"name": "nothing"}),
     "decoding is a list": put("config", "decoding", [1]),
     "data is a text": put("config", "data", "x"),
+    **{f"{part} is none": put("config", "model", part, None) for part in ("mixer", "score", "normalizer", "feed")},
     "a setting is unknown": put("config", "model", "wings", 2),
     **{
         f"{name} is {bad!r}": put("config", "model", name, bad)

@@ -17,6 +17,8 @@ from tests.faults.runs import TABLES, changed, train, write_data
 MISTAKES: list[tuple[str, Any, str]] = [
     ("model.width", 10**7, "more weights than"),
     ("model.width", 10**18, "model"),
+    ("model", None, "model: must be one of .*gpt, .*, but is none"),
+    ("model", "none", "model: must be one of .*gpt, .*, but is none"),
     ("training.seed", 10**30, "seed must be at most"),
     ("training.optimizer.learning_rate", float("nan"), "learning_rate must be more than 0, and finite"),
     ("training.optimizer.learning_rate", float("inf"), "learning_rate must be more than 0, and finite"),
