@@ -8,6 +8,7 @@ import { showWords, step } from "./words.js";
 
 const UNSURE = 0.5;
 const [LARGEST, SMALLEST] = [26, 15];
+const LONGEST = 28; // letters of a word that are shown; links to what lies beyond it could not be followed
 
 /**
  * The panel of links.
@@ -51,7 +52,8 @@ export class Strip {
     for (const side of ["source", "target"]) {
       const own = units[side].map((unit, at) => ({ ...unit, at })).filter((unit) => unit.part === number);
       this.lines[side].lang = languages[side] ?? "";
-      const made = showWords(this.lines[side], own, {
+      const shown = own.map((unit) => ({ ...unit, text: shortened(unit) }));
+      const made = showWords(this.lines[side], shown, {
         side,
         focus: this.focus,
         across: (at) => this.#cross(side, at),
@@ -59,7 +61,10 @@ export class Strip {
         decorate: marks[side],
       });
       this.words[side] = [];
-      own.forEach((unit, at) => (this.words[side][unit.at] = made[at]));
+      own.forEach((unit, at) => {
+        this.words[side][unit.at] = made[at];
+        if (unit.text !== shown[at].text) nameInFull(made[at], unit.text);
+      });
     }
     this.#explain(isContinuation(explanation));
     this.#fit();
@@ -114,6 +119,18 @@ export class Strip {
     if (wide > room) this.sheet.style.fontSize = `${Math.max(SMALLEST, Math.floor((LARGEST * room) / wide - 0.5))}px`;
     this.links.redraw();
   }
+}
+
+/** A very long word with its middle left out; a part that was not looked into is not a word. */
+function shortened({ text, tokens }) {
+  const letters = [...new Intl.Segmenter().segment(text)].map((one) => one.segment);
+  if (letters.length <= LONGEST || !tokens.length) return text;
+  return `${letters.slice(0, LONGEST / 2).join("")}…${letters.slice(1 - LONGEST / 2).join("")}`;
+}
+
+function nameInFull(word, text) {
+  word.title = word.title ? `${text}: ${word.title}` : text;
+  word.setAttribute("aria-label", text);
 }
 
 function idle(word) {

@@ -119,6 +119,8 @@ def test_texts_without_spaces_are_linked_token_by_token(tmp_path: Path, visit: O
 def test_letters_are_shown_with_the_spaces_between_words(tmp_path: Path, visit: Open) -> None:
     page = opened(visit, tmp_path, explain(model(kind="character"), "the dog sees the cat"))
     assert page.locator("#source").text_content() == "the dog sees the cat"
+    pieces = page.locator("#source .word.piece")
+    assert pieces.count() and pieces.first.evaluate("node => getComputedStyle(node).paddingInline") == "0px"
 
 
 def test_a_long_text_shows_the_part_that_is_pressed(tmp_path: Path, visit: Open) -> None:
