@@ -32,7 +32,9 @@ def docs_page(description: dict[str, Any]) -> str:
 
 
 def _contents(calls: Sequence[tuple[str, str, dict[str, Any]]]) -> str:
-    links = [f'<li><a href="#{_anchor(method, path)}">{escape(path)}</a></li>' for method, path, _ in calls]
+    first = {path: method for method, path, _ in reversed(calls)}
+    paths = dict.fromkeys(path for _, path, _ in calls)
+    links = [f'<li><a href="#{_anchor(first[path], path)}">{escape(path)}</a></li>' for path in paths]
     return f'<nav aria-label="Calls"><ul class="calls">{"".join(links)}</ul></nav>'
 
 

@@ -46,6 +46,13 @@ def test_calls_fields_choices_and_refusals_are_there_and_escaped() -> None:
     assert 'href="#post-do"' in page and 'id="post-do"' in page
 
 
+def test_the_contents_name_a_path_of_two_methods_once() -> None:
+    call = {"summary": "See.", "responses": {}}
+    page = docs_page({"info": {"title": "A"}, "paths": {"/see": {"get": call, "post": call}}, "components": {}})
+    assert page.count("<section") == 2
+    assert page.count('<li><a href="#get-see">') == 1 and '<li><a href="#post-see">' not in page
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [390, 1280])
 def test_it_has_the_look_of_the_page_and_fits(width: int, scheme: str, engine: Engine, visit: Open) -> None:
