@@ -18,6 +18,7 @@ from regard.base.catalog import Catalog
 from regard.base.errors import RegardError, unknown
 from regard.data.subwords.tokenizer import BOS, Subwords
 from regard.interop.model_folder import read_tokenizer
+from regard.interop.search_settings import SEARCH_SETTINGS
 
 FAMILIES = Catalog("regard.interop.families")
 NEVER = -1e4
@@ -40,13 +41,25 @@ _SILENT = {
     ),
     *("output_hidden_states", "output_attentions", "vocab_size", "pad_token_id", "bos_token_id", "eos_token_id"),
     *("classifier_dropout", "task_specific_params", "finetuning_task", "chunk_size_feed_forward", "unk_token_id"),
+    *("sep_token_id", "mask_token_id", "cls_token_id", "tokenizer_class", "prefix", "output_past", "torchscript"),
+    *("use_bfloat16", "tf_legacy_loss", "xla_device", "_num_labels", "_commit_hash", "attn_implementation"),
+    *("_attn_implementation", "_attn_implementation_autoset", "_attn_implementation_internal", "_output_attentions"),
 }
 """settings that change no number of a model in evaluation mode, or that are read elsewhere"""
+_CHECKED: Mapping[str, Any] = {
+    "pruned_heads": {},
+    "tie_encoder_decoder": False,
+    "cross_attention_hidden_size": None,
+    "add_cross_attention": False,
+    "is_decoder": False,
+}
+"""settings of older versions that every family could have, and the value that is read"""
 _KINDS: Mapping[type, tuple[Any, str]] = {
     int: (int | list | tuple, "a whole number"),
     float: (int | float, "a number"),
     str: (str, "a name"),
     list: (list | tuple, "a list"),
+    bool: (bool, "true or false"),
 }
 """what a setting may be whose default is of this type, and how that is called"""
 
@@ -167,6 +180,12 @@ class Family(ABC):
     """tensors that are not needed, such as buffers and copies, as a pattern"""
     aliases: ClassVar[Mapping[str, str]] = {}
     """tensors that some folders have under another name"""
+    also_called: ClassVar[Mapping[str, str]] = {}
+    """other names of settings, which transformers takes for the same"""
+    copies: ClassVar[Mapping[str, str]] = {}
+    """tensors that are the same as another one where words are tied; some folders have them, or them alone"""
+    output: ClassVar[str] = ""
+    """the one of them that is the output's matrix: where it differs, it is not tied"""
     separators: ClassVar[int] = 1
     """how many `</s>` stand between two texts"""
     reads: ClassVar[str] = "texts"
@@ -180,17 +199,60 @@ class Family(ABC):
 
     def completed(self, config: Mapping[str, Any], where: str) -> dict[str, Any]:
         """The config with what transformers takes for settings that it lacks; a value of another kind is refused."""
+        config = self._under_one_name(config, where)
         for name, usual in self.defaults.items():
             kind, value = _KINDS.get(type(usual)), config.get(name, usual)
-            if kind is not None and (not isinstance(value, kind[0]) or isinstance(value, bool)):
+            if kind is not None and (
+                not isinstance(value, kind[0]) or isinstance(value, bool) != isinstance(usual, bool)
+            ):
                 raise RegardError(f"{where}: {name} is {value!r}, but must be {kind[1]}, as in {usual!r}")
-            if kind is not None and isinstance(value, int) and value < 1 <= usual and not name.endswith("_id"):
+            counts = isinstance(value, int) and not isinstance(value, bool) and not name.endswith("_id")
+            if kind is not None and counts and value < 1 <= usual:
                 raise RegardError(f"{where}: {name} is {value}, but must be at least 1")
         return {**self.defaults, **config}
 
-    def told(self, config: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> dict[str, Any]:
-        """The config with what its weights alone tell."""
-        return dict(config)
+    def _under_one_name(self, config: Mapping[str, Any], where: str) -> dict[str, Any]:
+        made = dict(config)
+        for other, name in self.also_called.items():
+            if other not in made:
+                continue
+            value = made.pop(other)
+            if made.setdefault(name, value) != value:
+                raise RegardError(f"{where}: {name} is {made[name]!r}, but {other}, which is the same, is {value!r}")
+        return made
+
+    def told(
+        self, config: Mapping[str, Any], tensors: Mapping[str, Tensor], where: str
+    ) -> tuple[dict[str, Any], dict[str, Tensor]]:
+        """The config with what its weights alone tell, and the tensors without copies.
+
+        Where words are tied, transformers takes the copy of a tensor that is not there, and does not tie two that
+        differ. An output that differs is read so; other copies have no place of their own here.
+        """
+        made, kept, copies = dict(config), self.full_names(tensors), self.tied(config)
+        for copy, first in copies.items():
+            if copy not in kept:
+                continue
+            found = kept.pop(copy)
+            if copy == self.output and first in kept and not _same(kept[first], found):
+                made["tie_word_embeddings"] = False
+                kept[copy] = found
+            elif not _same(kept.setdefault(first, found), found):
+                raise RegardError(f"{where}: {copy} differs from {first}, but only one tensor for both can be read")
+        return made, kept
+
+    def tied(self, config: Mapping[str, Any]) -> Mapping[str, str]:
+        """The tensors that are copies of another one, if a folder says that words are tied."""
+        return self.copies if config.get("tie_word_embeddings", True) else {}
+
+    def repeated(self, config: Mapping[str, Any]) -> Mapping[str, str]:
+        """Tensors that transformers misses, though another one has their numbers or none needs them."""
+        return {}
+
+    def full_names(self, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+        """The tensors of the copies by their full names; some folders leave the prefix out."""
+        short = {name.removeprefix(self.prefix): name for pair in self.copies.items() for name in pair}
+        return {short.get(name, name): tensor for name, tensor in tensors.items()}
 
     def vocabularies(self, folder: Path, config: Mapping[str, Any]) -> "FolderTokenizers":
         """The tokenizer of each side; one tokenizer.json serves both, unless the family has another way."""
@@ -213,10 +275,6 @@ class Family(ABC):
         """Tensors of a folder that follow from its config, and that transformers misses if they are not there."""
         return {}
 
-    def decoding(self, config: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The table [decoding] of a folder's config, if it says how to search."""
-        return None
-
     @abstractmethod
     def settings(self, config: Mapping[str, Any]) -> dict[str, Any]:
         """The settings of the design, beside the plain ones in `names`."""
@@ -231,11 +289,11 @@ class Family(ABC):
 
     def model(self, config: Mapping[str, Any], where: str) -> dict[str, Any]:
         """The table [model] of a folder's config; a setting that we do not have is refused."""
-        asked = {**self.fixed, **self.checked}
+        asked = {**_CHECKED, **self.fixed, **self.checked}
         for key, value in config.items():
             if key in asked and value != asked[key]:
                 raise RegardError(f"{where}: {key} is {value!r}, but only {asked[key]!r} can be read")
-            if key not in _SILENT | self.silent | asked.keys() | self.read_keys():
+            if key not in _SILENT | SEARCH_SETTINGS | self.silent | asked.keys() | self.read_keys():
                 raise RegardError(f"{where}: the setting '{key}' of {self.type()} is not known here, so it is not read")
         plain = {ours: config[theirs] for ours, theirs in self.names.items() if theirs in config}
         try:
@@ -277,6 +335,10 @@ class Family(ABC):
                 shown = name.removeprefix(self.prefix)
                 raise RegardError(f"{where}: has a tensor '{shown}', which the model does not know")
         return full
+
+
+def _same(one: Tensor, other: Tensor) -> bool:
+    return one.shape == other.shape and torch.equal(one, other)
 
 
 def activation_here(name: str, where: str) -> str:

@@ -23,6 +23,7 @@ from regard.interop.family import FAMILIES, NEVER, Family, FolderTokenizers, Ord
 from regard.interop.marian_tokenizer import file_content
 from regard.interop.model_folder import read_config, read_json, read_weights, write_folder
 from regard.interop.picture_folder import read_picture_folder, write_picture_folder
+from regard.interop.search_settings import search_of_pairs, search_of_texts
 from regard.interop.sentence_folder import (
     SentenceSettings,
     is_sentence_folder,
@@ -45,6 +46,7 @@ _OURS: Mapping[str, Callable[[Any], str]] = {
     "xlnet": lambda design: "xlnet",
 }
 """the family that a model of ours is written as, if it was not imported"""
+_SEARCH = "generation_config.json"
 
 
 @dataclass(frozen=True)
@@ -54,18 +56,30 @@ class Imported:
     family: str
     task: str
     weights: int
+    notes: tuple[str, ...] = ()
+    """what of the folder's search is not read"""
 
 
 def import_folder(folder: str | Path, out: str | Path) -> Imported:
     """Read a model folder and write it as one model file; nothing is written unless all of it can be read."""
     artifact = read_folder(Path(folder))
     save_artifact(out, artifact)
-    family = artifact.extras["huggingface"]["config"]["model_type"]
-    return Imported(family, artifact.task, sum(weight.numel() for weight in artifact.weights.values()))
+    told = artifact.extras["huggingface"]
+    count = sum(weight.numel() for weight in artifact.weights.values())
+    return Imported(told["config"]["model_type"], artifact.task, count, tuple(told.get("notes", ())))
 
 
 def read_folder(folder: Path) -> Artifact:
-    """The model of a folder."""
+    """The model of a folder, by whose name every error begins."""
+    try:
+        return _read_folder(folder)
+    except RegardError as error:
+        if str(error).startswith(str(folder)):
+            raise
+        raise type(error)(f"{folder}: {error}") from error
+
+
+def _read_folder(folder: Path) -> Artifact:
     config, where = read_config(folder), str(folder / "config.json")
     family = _family(config, where)
     config = family.completed(config, where)
@@ -74,7 +88,7 @@ def read_folder(folder: Path) -> Artifact:
         return read_picture_folder(folder, config, family)
     family.model(config, where)  # refuses settings before weights are read, which takes longer
     tensors = read_weights(folder)
-    config = family.told(config, tensors)
+    config, tensors = family.told(config, tensors, str(folder))
     table = family.model(config, where)
     found = _with_all_rows(family, config, folder)
     subwords, orders = found.subwords, found.orders
@@ -96,7 +110,7 @@ def read_folder(folder: Path) -> Artifact:
     sizes |= {"vector": 1} if task == "embed" else {}
     resolved = {"name": family.design, **to_dict(design)}
     weights = _weights(family, resolved, task, config, str(folder), tensors, orders, design, sizes, head)
-    search = _search(family, config, folder)
+    search, notes = _search(family, config, folder)
     first = next(iter(orders.values()))
     order: Any = first if all(one == first for one in orders.values()) else dict(orders)
     return Artifact(
@@ -104,7 +118,7 @@ def read_folder(folder: Path) -> Artifact:
         task=task,
         sizes=sizes,
         tokenizers={side: own.to_json() for side, own in subwords.items()},
-        extras={**extras, "huggingface": {"config": config, "order": order, "files": dict(found.files)}},
+        extras={**extras, "huggingface": {"config": config, "order": order, "files": dict(found.files), **notes}},
         weights=weights,
         name=str(folder),
     )
@@ -142,6 +156,8 @@ def export_huggingface(model: str | Path, out: str | Path, *, force: bool = Fals
     weights = family.further(config)
     for entry in family.entries(resolved, shown.task, config):
         weights |= entry.write(ours[entry.ours], orders)
+    again = {name: other for name, other in family.repeated(config).items() if other in weights}
+    weights |= {name: weights[other].clone() for name, other in again.items()}
     if shown.task == "embed":  # a model without a head, whose tensors have no prefix
         weights = {key.removeprefix(family.prefix): tensor for key, tensor in weights.items()}
     with making(out, force=force) as folder:
@@ -158,17 +174,24 @@ def export_huggingface(model: str | Path, out: str | Path, *, force: bool = Fals
         (folder / MANIFEST).write_text(json.dumps({"kind": "regard export", "format": "huggingface"}), encoding="utf-8")
 
 
-def _search(family: Family, config: Mapping[str, Any], folder: Path) -> dict[str, Any] | None:
-    """The table [decoding] of a folder; what `generation_config.json` says counts before the config."""
-    said = folder / "generation_config.json"
-    told = read_json(said) if said.is_file() else {}
-    where = said if told else folder / "config.json"
+def _search(
+    family: Family, config: Mapping[str, Any], folder: Path
+) -> tuple[dict[str, Any] | None, dict[str, list[str]]]:
+    """The table [decoding] of a folder, and notes; what `generation_config.json` says counts before the config."""
+    place = folder / _SEARCH
+    said = read_json(place) if place.is_file() else {}
+    where = place if said else folder / "config.json"
     try:
-        return family.decoding({**config, **told})
+        if family.sides[-1] == "target":
+            return search_of_pairs(config, said, always=family.design == "transformer"), {}
+        if family.design == "gpt":
+            table, notes = search_of_texts(config, said)
+            return table, {"notes": [f"{where}: {note}" for note in notes]} if notes else {}
     except (TypeError, ValueError) as error:
-        raise RegardError(f"{where}: a setting of the search is no number: {error}") from error
+        raise RegardError(f"{where}: a setting of the search is of another kind: {error}") from error
     except RegardError as error:
         raise RegardError(f"{where}: {error}") from error
+    return None, {}
 
 
 def _family(config: Mapping[str, Any], where: str) -> Family:

@@ -26,11 +26,11 @@ _BRIGHTEST = 1 / 255
 def read_picture_folder(folder: Path, config: Mapping[str, Any], family: Family) -> Artifact:
     """The model of a folder; a setting that we do not have is refused."""
     where = str(folder / "config.json")
+    design: Design = MODELS.make(family.model(config, where), f"{where}: model")
     try:
-        design: Design = MODELS.make(family.model(config, where), f"{where}: model")
         height, width = two_sides(config["image_size"])
     except RegardError as error:
-        raise type(error)(str(error) if str(error).startswith(where) else f"{where}: {error}") from error
+        raise RegardError(f"{where}: image_size: {error}") from error
     channels = int(config["num_channels"])
     classes = class_names(config, where)
     if is_multi_label(config):

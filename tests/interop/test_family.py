@@ -26,9 +26,31 @@ def test_what_a_config_lacks_is_what_transformers_takes(name: str) -> None:
     assert all("dropout" in key or "drop" in key for key in set(family.names.values()) - set(family.defaults))
 
 
+@pytest.mark.parametrize("name", FAMILIES.names)
+def test_settings_have_the_other_names_that_transformers_knows(name: str) -> None:
+    assert FAMILIES.make(name).also_called == CONFIG_MAPPING[name].attribute_map
+
+
+def test_two_names_of_a_setting_must_agree() -> None:
+    gpt2 = FAMILIES.make("gpt2")
+    assert gpt2.completed({"hidden_size": 24, "n_embd": 24}, "here")["n_embd"] == 24
+    with pytest.raises(RegardError, match="here: n_embd is 24, but hidden_size, which is the same, is 32"):
+        gpt2.completed({"hidden_size": 32, "n_embd": 24}, "here")
+
+
+@pytest.mark.parametrize("name", FAMILIES.names)
+def test_settings_of_a_search_are_known_everywhere(name: str) -> None:
+    family = FAMILIES.make(name)
+    family.model(family.completed({"num_beams": 4, "top_k": 50, "do_sample": False, "max_length": 20}, "here"), "here")
+    with pytest.raises(RegardError, match=r"pruned_heads is \{'0': \[1\]\}, but only \{\} can be read"):
+        family.model(family.completed({"pruned_heads": {"0": [1]}}, "here"), "here")
+
+
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
+        ({"tie_word_embeddings": None}, "here: tie_word_embeddings is None, but must be true or false, as in True"),
+        ({"hidden_dropout_prob": None}, "here: hidden_dropout_prob is None, but must be a number, as in 0.1"),
         ({"hidden_size": 24.0}, "here: hidden_size is 24.0, but must be a whole number, as in 768"),
         ({"num_attention_heads": True}, "here: num_attention_heads is True, but must be a whole number"),
         ({"layer_norm_eps": "small"}, "here: layer_norm_eps is 'small', but must be a number, as in 1e-12"),

@@ -1,12 +1,14 @@
 """Folders of transformers: the same numbers here and there, in both directions."""
 
 import copy
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 import transformers
+from safetensors.torch import load_file, save_file
 from transformers import (
     BertConfig,
     BigBirdConfig,
@@ -380,3 +382,59 @@ def test_what_cannot_be_read_is_one_sentence(settings: dict[str, Any], sentence:
         import_folder(tmp_path, tmp_path / "model.safetensors.out")
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "model.safetensors.out").exists()
+
+
+# Tied tensors whose copies differ
+
+
+def _changed_tensor(folder: Path, copy: str, first: str, *, apart: bool) -> None:
+    tensors = load_file(folder / "model.safetensors")
+    tensors[copy] = tensors[first].clone() + (torch.randn(tensors[first].shape) if apart else 0.0)
+    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+
+
+def test_an_output_that_differs_from_its_embeddings_is_not_tied(tmp_path: Path) -> None:
+    folders.write(tmp_path, "GPT2LMHeadModel", WRITERS["gpt2"], END)
+    assert read_folder(tmp_path).config["model"]["tie"] == "target"
+    _changed_tensor(tmp_path, "lm_head.weight", "transformer.wte.weight", apart=False)
+    assert read_folder(tmp_path).config["model"]["tie"] == "target"
+    _changed_tensor(tmp_path, "lm_head.weight", "transformer.wte.weight", apart=True)
+    artifact = read_folder(tmp_path)
+    assert artifact.config["model"]["tie"] == "none"
+    theirs = transformers.GPT2LMHeadModel.from_pretrained(tmp_path).eval()
+    order = artifact.extras["huggingface"]["order"]
+    ids = torch.randint(0, theirs.config.vocab_size, (2, 7), generator=torch.Generator().manual_seed(1))
+    new = {old: at for at, old in enumerate(order) if old is not None}
+    with torch.no_grad():
+        got = artifact.model()(None, None, ids.clone().apply_(lambda old: new[old]))
+        folders.close(got[..., torch.tensor([new[old] for old in range(len(new))])], theirs(ids).logits)
+
+
+def test_a_tensor_under_the_name_of_its_copy_is_read(tmp_path: Path) -> None:
+    folders.write(tmp_path, "GPT2LMHeadModel", WRITERS["gpt2"], END)
+    tensors = load_file(tmp_path / "model.safetensors")
+    expected = read_folder(tmp_path).weights
+    tensors["lm_head.weight"] = tensors.pop("transformer.wte.weight")
+    save_file(tensors, tmp_path / "model.safetensors", metadata={"format": "pt"})
+    assert torch.equal(read_folder(tmp_path).weights["target.table.weight"], expected["target.table.weight"])
+
+
+def test_another_copy_that_differs_is_refused_by_name(tmp_path: Path) -> None:
+    reader("bert", tmp_path)
+    _changed_tensor(tmp_path, "cls.predictions.decoder.bias", "cls.predictions.bias", apart=True)
+    sentence = (
+        "cls.predictions.decoder.bias differs from cls.predictions.bias, but only one tensor for both can be read"
+    )
+    with pytest.raises(RegardError, match=sentence):
+        read_folder(tmp_path)
+
+
+def test_what_a_search_lacks_is_noted_on_import(tmp_path: Path) -> None:
+    writer("llama", tmp_path)
+    said = {"do_sample": True, "temperature": 0.6, "repetition_penalty": 1.1}
+    (tmp_path / "generation_config.json").write_text(json.dumps(said), encoding="utf-8")
+    made = import_folder(tmp_path, tmp_path / "model.safetensors.made")
+    assert len(made.notes) == 1
+    assert "generation_config.json: repetition_penalty is 1.1, which searches here do not have" in made.notes[0]
+    table = read_folder(tmp_path).config["decoding"]
+    assert table == {"name": "sample", "max_length": 100, "temperature": 0.6, "top_k": 50, "top_p": 1.0}

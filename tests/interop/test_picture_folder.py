@@ -136,7 +136,11 @@ def changed(folder: Path, **settings: Any) -> Path:
             {"id2label": {"0": "a"}},
             "config.json: has 1 label, which is a regression",
         ),
-        ("vit", {"image_size": [24]}, r"config.json: \[24\] must be a whole number of pixels, or height and width"),
+        (
+            "vit",
+            {"image_size": [24]},
+            r"config.json: image_size: \[24\] must be a whole number of pixels, or height and width",
+        ),
         ("vit", {"new_thing": 1}, "the setting 'new_thing' of vit is not known here"),
         ("vit", {"image_size": 32}, "position_embeddings give a tensor of shape .* but config.json asks for"),
         ("swin", {"use_absolute_embeddings": True}, "use_absolute_embeddings is True"),

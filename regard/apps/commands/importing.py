@@ -45,4 +45,6 @@ def import_(
     if place.exists() and not force:
         raise UsageError(f"{place}: is there already; --force writes over it, --out names another file")
     made = import_folder(local_folder(folder, revision), place)
+    for note in made.notes:
+        typer.echo(f"note: {note}", err=True)
     typer.echo(f"wrote {place}: {made.family}, {made.weights:,} weights, for the task {made.task}")

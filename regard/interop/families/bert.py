@@ -34,8 +34,15 @@ class Bert(Family):
     defaults: ClassVar[Mapping[str, Any]] = {
         "num_hidden_layers": 12, "hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 3072,
         "hidden_act": "gelu", "max_position_embeddings": 512, "type_vocab_size": 2, "layer_norm_eps": 1e-12,
-        "vocab_size": 30522,
+        "vocab_size": 30522, "hidden_dropout_prob": 0.1, "attention_probs_dropout_prob": 0.1,
+        "tie_word_embeddings": True,
     }  # fmt: skip
+    silent: ClassVar[frozenset[str]] = frozenset(
+        {
+            *("directionality", "pooler_fc_size", "pooler_num_attention_heads", "pooler_num_fc_layers"),
+            *("pooler_size_per_head", "pooler_type"),
+        }
+    )
     fixed: ClassVar[Mapping[str, Any]] = {
         "is_decoder": False,
         "add_cross_attention": False,
@@ -44,6 +51,11 @@ class Bert(Family):
     }
     unread: ClassVar[str] = r"position_ids$|predictions\.bias$|decoder\.(weight|bias)$|seq_relationship|pooler\."
     aliases: ClassVar[Mapping[str, str]] = {"cls.predictions.decoder.bias": "cls.predictions.bias"}
+    output: ClassVar[str] = "cls.predictions.decoder.weight"
+    copies: ClassVar[Mapping[str, str]] = {
+        "cls.predictions.decoder.weight": "bert.embeddings.word_embeddings.weight",
+        "cls.predictions.decoder.bias": "cls.predictions.bias",
+    }
 
     def settings(self, config: Mapping[str, Any]) -> dict[str, Any]:
         return {
@@ -58,6 +70,9 @@ class Bert(Family):
             "hidden_act": ACTIVATIONS_THERE[model["activation"]],
             "tie_word_embeddings": model["tie"] == "target",
         }
+
+    def repeated(self, config: Mapping[str, Any]) -> Mapping[str, str]:
+        return {} if config.get("tie_word_embeddings", True) else {old: new for new, old in self.aliases.items()}
 
     def offset(self, config: Mapping[str, Any]) -> int:
         """How many rows of the position table are not used."""

@@ -32,6 +32,7 @@ class BigBird(Bert):
     defaults: ClassVar[Mapping[str, Any]] = {
         **Bert.defaults,
         "vocab_size": 50358, "max_position_embeddings": 4096, "hidden_act": "gelu_new",
+        "attention_type": "block_sparse", "block_size": 64, "num_random_blocks": 3,
     }  # fmt: skip
     fixed: ClassVar[Mapping[str, Any]] = {
         "is_decoder": False,
@@ -40,7 +41,6 @@ class BigBird(Bert):
         "rescale_embeddings": False,
     }
     checked: ClassVar[Mapping[str, Any]] = {"position_embedding_type": "absolute", "is_encoder_decoder": False}
-    silent: ClassVar[frozenset[str]] = frozenset({"sep_token_id"})
     same_positions: ClassVar[bool] = False
     usual: ClassVar[Mapping[str, Any]] = {"attention_type": "original_full"}
 

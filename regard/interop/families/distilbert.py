@@ -34,11 +34,17 @@ class Distilbert(Family):
     )
     defaults: ClassVar[Mapping[str, Any]] = {
         "n_layers": 6, "dim": 768, "n_heads": 12, "hidden_dim": 3072, "vocab_size": 30522,
-        "activation": "gelu", "max_position_embeddings": 512,
+        "activation": "gelu", "max_position_embeddings": 512, "dropout": 0.1, "attention_dropout": 0.1,
+        "tie_word_embeddings": True, "sinusoidal_pos_embds": False,
     }  # fmt: skip
     fixed: ClassVar[Mapping[str, Any]] = {"is_encoder_decoder": False}
     silent: ClassVar[frozenset[str]] = frozenset({"qa_dropout", "seq_classif_dropout", "tie_weights_"})
     unread: ClassVar[str] = r"position_ids$|vocab_projector\.weight$"
+    also_called: ClassVar[Mapping[str, str]] = {
+        "hidden_size": "dim", "num_attention_heads": "n_heads", "num_hidden_layers": "n_layers",
+    }  # fmt: skip
+    output: ClassVar[str] = "vocab_projector.weight"
+    copies: ClassVar[Mapping[str, str]] = {output: "distilbert.embeddings.word_embeddings.weight"}
 
     def settings(self, config: Mapping[str, Any]) -> dict[str, Any]:
         return {

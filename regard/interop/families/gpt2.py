@@ -26,7 +26,8 @@ class Gpt2(Family):
     more_keys: ClassVar[frozenset[str]] = frozenset({"activation_function", "n_positions", "tie_word_embeddings"})
     defaults: ClassVar[Mapping[str, Any]] = {
         "n_layer": 12, "n_embd": 768, "n_head": 12, "n_inner": None, "n_positions": 1024, "vocab_size": 50257,
-        "activation_function": "gelu_new", "layer_norm_epsilon": 1e-5,
+        "activation_function": "gelu_new", "layer_norm_epsilon": 1e-5, "resid_pdrop": 0.1, "attn_pdrop": 0.1,
+        "tie_word_embeddings": True,
     }  # fmt: skip
     fixed: ClassVar[Mapping[str, Any]] = {
         "scale_attn_weights": True,
@@ -41,6 +42,12 @@ class Gpt2(Family):
             *("summary_first_dropout", "embd_pdrop", "n_ctx"),
         }
     )
+    also_called: ClassVar[Mapping[str, str]] = {
+        "hidden_size": "n_embd", "num_attention_heads": "n_head", "num_hidden_layers": "n_layer",
+        "max_position_embeddings": "n_positions",
+    }  # fmt: skip
+    output: ClassVar[str] = "lm_head.weight"
+    copies: ClassVar[Mapping[str, str]] = {output: "transformer.wte.weight"}
     unread: ClassVar[str] = r"\.attn\.(masked_)?bias$|lm_head\.weight$"
 
     def settings(self, config: Mapping[str, Any]) -> dict[str, Any]:

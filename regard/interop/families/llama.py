@@ -29,6 +29,7 @@ class Llama(Family):
     defaults: ClassVar[Mapping[str, Any]] = {
         "num_hidden_layers": 32, "hidden_size": 4096, "num_attention_heads": 32, "num_key_value_heads": None,
         "intermediate_size": 11008, "vocab_size": 32000, "hidden_act": "silu", "rms_norm_eps": 1e-6,
+        "attention_dropout": 0.0, "tie_word_embeddings": False,
     }  # fmt: skip
     fixed: ClassVar[Mapping[str, Any]] = {
         "attention_bias": False,
@@ -38,6 +39,8 @@ class Llama(Family):
         "is_encoder_decoder": False,
     }
     silent: ClassVar[frozenset[str]] = frozenset({"max_position_embeddings"})
+    output: ClassVar[str] = "lm_head.weight"
+    copies: ClassVar[Mapping[str, str]] = {output: "model.embed_tokens.weight"}
     unread: ClassVar[str] = r"rotary_emb\.inv_freq$|lm_head\.weight$"
     bias: ClassVar[str] = "none"
     """which linear layers have a bias"""

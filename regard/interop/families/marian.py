@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import torch
 from torch import Tensor
 
+from regard.attention.positions.sinusoidal import Sinusoidal
 from regard.base.errors import RegardError
 from regard.data.subwords.tokenizer import BOS, EOS, PAD
 from regard.interop.family import ACTIVATIONS_THERE, NEVER, Entry, Family, FolderTokenizers, activation_here, affine
@@ -21,20 +22,8 @@ from regard.interop.sinusoid_order import in_halves
 _EPSILON = 1e-5
 _BIAS = "final_logits_bias"
 _SAME = ("attention_heads", "ffn_dim")
-_SEARCHED: Mapping[str, tuple[Any, ...]] = {
-    "do_sample": (False,),
-    "num_beam_groups": (1,),
-    "diversity_penalty": (0.0,),
-    "repetition_penalty": (1.0,),
-    "encoder_repetition_penalty": (1.0,),
-    "encoder_no_repeat_ngram_size": (0,),
-    "min_new_tokens": (0,),
-    "forced_bos_token_id": (),
-    "suppress_tokens": ([],),
-    "begin_suppress_tokens": ([],),
-    "sequence_bias": ({},),
-}
-"""settings of their search that change its outputs, with the values that searches here have; not set is one of them"""
+_SHARED = "model.shared.weight"
+_TABLES = ("model.encoder.embed_tokens.weight", "model.decoder.embed_tokens.weight")
 
 
 @dataclass(frozen=True)
@@ -66,6 +55,8 @@ class Marian(Family):
         "encoder_layers": 12, "decoder_layers": 12, "d_model": 1024, "vocab_size": 58101,
         "encoder_attention_heads": 16, "decoder_attention_heads": 16, "activation_function": "gelu",
         "encoder_ffn_dim": 4096, "decoder_ffn_dim": 4096, "decoder_start_token_id": 58100, "pad_token_id": 58100,
+        "max_position_embeddings": 1024, "dropout": 0.1, "attention_dropout": 0.0, "activation_dropout": 0.0,
+        "scale_embedding": False, "tie_word_embeddings": True, "share_encoder_decoder_embeddings": True,
     }  # fmt: skip
     fixed: ClassVar[Mapping[str, Any]] = {"is_encoder_decoder": True, "is_decoder": False}
     checked: ClassVar[Mapping[str, Any]] = {
@@ -86,15 +77,48 @@ class Marian(Family):
     }
     silent: ClassVar[frozenset[str]] = frozenset(
         {
-            *("encoder_layerdrop", "decoder_layerdrop", "init_std", "max_position_embeddings", "num_hidden_layers"),
-            *("max_length", "num_beams", "length_penalty", "early_stopping", "bad_words_ids", "forced_eos_token_id"),
-            *("classif_dropout", "extra_pos_embeddings", "force_bos_token_to_be_generated", "_num_labels"),
-            *("no_repeat_ngram_size", "min_length"),
+            *("encoder_layerdrop", "decoder_layerdrop", "init_std", "max_position_embeddings"),
+            *("classif_dropout", "extra_pos_embeddings", "force_bos_token_to_be_generated"),
         }
     )
+    also_called: ClassVar[Mapping[str, str]] = {
+        "hidden_size": "d_model", "num_attention_heads": "encoder_attention_heads",
+        "num_hidden_layers": "encoder_layers",
+    }  # fmt: skip
+    output: ClassVar[str] = "lm_head.weight"
     unread: ClassVar[str] = r"embed_positions\.weight$|embed_tokens\.weight$|lm_head\.weight$|shared\.weight$"
     place: ClassVar[str] = "after"
     """where the layers are normalized"""
+
+    def tied(self, config: Mapping[str, Any]) -> Mapping[str, str]:
+        if not config["tie_word_embeddings"]:
+            return {}
+        return dict.fromkeys((*_TABLES, self.output), _SHARED) if self.shares(config) else {self.output: _TABLES[1]}
+
+    def shares(self, config: Mapping[str, Any]) -> bool:
+        """Whether both languages have one matrix, if it is that of the output too."""
+        return bool(config["share_encoder_decoder_embeddings"])
+
+    def apart(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        """The settings of a model without shared matrices."""
+        return {"share_encoder_decoder_embeddings": False, "decoder_vocab_size": config["vocab_size"]}
+
+    def told(
+        self, config: Mapping[str, Any], tensors: Mapping[str, Tensor], where: str
+    ) -> tuple[dict[str, Any], dict[str, Tensor]]:
+        """An output that differs from shared embeddings is read as three matrices, as transformers writes them."""
+        made, kept = super().told(config, tensors, where)
+        if self.shares(config) and not made["tie_word_embeddings"]:
+            made |= self.apart(config)
+            if config["tie_word_embeddings"]:
+                kept |= {name: kept[_SHARED].clone() for name in _TABLES if _SHARED in kept}
+        for side in ("encoder", "decoder"):
+            name = f"model.{side}.embed_positions.weight"
+            if name in kept and not _are_sinusoids(kept[name]):
+                raise RegardError(
+                    f"{where}: {name} are no sinusoids, and other positions of {self.type()} are not read"
+                )
+        return made, kept
 
     def vocabularies(self, folder: Path, config: Mapping[str, Any]) -> FolderTokenizers:
         if (folder / "tokenizer.json").is_file():
@@ -109,16 +133,13 @@ class Marian(Family):
             one, other = config[f"encoder_{name}"], config[f"decoder_{name}"]
             if one != other:
                 raise RegardError(f"encoder_{name} is {one} and decoder_{name} {other}, but must be equal")
-        shared, tied = config.get("share_encoder_decoder_embeddings", True), config.get("tie_word_embeddings", True)
-        if shared and not tied:
-            raise RegardError("tie_word_embeddings is False, which goes with embeddings of two languages")
         return {
             "norm_place": self.place,
             "norm_epsilon": _EPSILON,
             "positions": "sinusoidal(order='halves')",
             "activation": activation_here(config["activation_function"], "activation_function"),
-            "embedding_scale": "width" if config.get("scale_embedding") else "none",
-            "tie": "all" if shared else "target" if tied else "none",
+            "embedding_scale": "width" if config["scale_embedding"] else "none",
+            "tie": "none" if not config["tie_word_embeddings"] else "all" if self.shares(config) else "target",
             "output_bias": "fixed",
         }
 
@@ -150,39 +171,6 @@ class Marian(Family):
             return replace(design, output_bias="fixed"), {**weights, "output.bias": zeros}
         return design, weights
 
-    def decoding(self, config: Mapping[str, Any]) -> dict[str, Any] | None:
-        """Their `max_length` counts the tokens before and after an output too, their `min_length` the one before it."""
-        self._refuse_other_searches(config)
-        longest = config.get("max_length")
-        how: dict[str, Any] = {} if longest is None else {"max_length": max(1, int(longest) - 2)}
-        if int(config.get("min_length") or 0) > 1:
-            how["min_length"] = int(config["min_length"]) - 1
-        if config.get("no_repeat_ngram_size"):
-            how["no_repeat_ngram"] = int(config["no_repeat_ngram_size"])
-        beams = int(config.get("num_beams") or 1)
-        if beams == 1:
-            return {"name": "greedy", **how}
-        patience = 1.0 if config.get("early_stopping") is True else None
-        penalty = config.get("length_penalty")
-        return {
-            "name": "beam",
-            "size": beams,
-            "patience": patience,
-            **how,
-            "length_penalty": 1.0 if penalty is None else float(penalty),
-        }
-
-    def _refuse_other_searches(self, config: Mapping[str, Any]) -> None:
-        for name, known in _SEARCHED.items():
-            value = config.get(name)
-            if value is not None and value not in known:
-                usual = f"{known[0]!r}, or leave it out" if known else "null"
-                raise RegardError(f"{name} is {value!r}, which searches here do not have; set it to {usual}")
-        never = {config.get("pad_token_id"), config.get("decoder_start_token_id")}
-        others = [words for words in config.get("bad_words_ids") or () if len(words) != 1 or words[0] not in never]
-        if others:
-            raise RegardError(f"bad_words_ids has {others[0]}, but searches here can leave out <pad> alone")
-
     def entries(self, model: Mapping[str, Any], task: str, config: Mapping[str, Any]) -> Iterator[Entry]:
         one = model["tie"] == "all"
         place = "model.shared.weight" if one else "model.decoder.embed_tokens.weight"
@@ -199,6 +187,11 @@ class Marian(Family):
                 yield from _layer(f"{side}.layers.{at}", f"model.{side}.layers.{at}", reads=side == "decoder")
             if model["norm_place"] == "before":
                 yield from affine(f"{side}.norm", f"model.{side}.layer_norm")
+
+
+def _are_sinusoids(found: Tensor) -> bool:
+    waves = Sinusoidal(order="halves").vectors(torch.arange(len(found)), found.shape[1]).float()
+    return torch.allclose(found.float(), waves, rtol=0, atol=max(1e-5, torch.finfo(found.dtype).eps))
 
 
 def _layer(ours: str, theirs: str, *, reads: bool) -> Iterator[Entry]:

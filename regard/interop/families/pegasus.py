@@ -20,11 +20,21 @@ class Pegasus(Marian):
 
     tasks: ClassVar[Mapping[str, str]] = {"PegasusForConditionalGeneration": "translate"}
     defaults: ClassVar[Mapping[str, Any]] = {
-        **Marian.defaults,
+        **{name: usual for name, usual in Marian.defaults.items() if name != "share_encoder_decoder_embeddings"},
         "vocab_size": 50265, "decoder_start_token_id": 0, "pad_token_id": 0,
     }  # fmt: skip
     checked: ClassVar[Mapping[str, Any]] = {**Marian.checked, "normalize_before": True, "add_final_layer_norm": True}
     place: ClassVar[str] = "before"
+
+    def shares(self, config: Mapping[str, Any]) -> bool:
+        return True
+
+    def apart(self, config: Mapping[str, Any]) -> dict[str, Any]:
+        return {}
+
+    def config(self, model: Mapping[str, Any]) -> dict[str, Any]:
+        written = super().config(model)
+        return {name: value for name, value in written.items() if name != "share_encoder_decoder_embeddings"}
 
     def rows(self, config: Mapping[str, Any]) -> dict[str, int]:
         return dict.fromkeys(self.sides, int(config["vocab_size"]))
@@ -38,5 +48,6 @@ class Pegasus(Marian):
         waves = Sinusoidal(order="halves").vectors(at, int(config["d_model"])).float()
         return {f"model.{side}.embed_positions.weight": waves.clone() for side in ("encoder", "decoder")}
 
-    def settings(self, config: Mapping[str, Any]) -> dict[str, Any]:
-        return {**super().settings(config), "tie": "all"}
+    def repeated(self, config: Mapping[str, Any]) -> Mapping[str, str]:
+        tied = config.get("tie_word_embeddings", True)
+        return {} if tied else {"model.shared.weight": "model.encoder.embed_tokens.weight"}

@@ -23,6 +23,11 @@ class Roberta(Bert):
     defaults: ClassVar[Mapping[str, Any]] = {**Bert.defaults, "vocab_size": 50265, "pad_token_id": 1}
     unread: ClassVar[str] = r"position_ids$|lm_head\.bias$|decoder\.(weight|bias)$|pooler\."
     aliases: ClassVar[Mapping[str, str]] = {"lm_head.decoder.bias": "lm_head.bias"}
+    output: ClassVar[str] = "lm_head.decoder.weight"
+    copies: ClassVar[Mapping[str, str]] = {
+        "lm_head.decoder.weight": "roberta.embeddings.word_embeddings.weight",
+        "lm_head.decoder.bias": "lm_head.bias",
+    }
     separators: ClassVar[int] = 2
 
     def settings(self, config: Mapping[str, Any]) -> dict[str, Any]:

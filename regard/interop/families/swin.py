@@ -31,8 +31,11 @@ class Swin(Family):
     defaults: ClassVar[Mapping[str, Any]] = {
         "embed_dim": 96, "depths": [2, 2, 6, 2], "num_heads": [3, 6, 12, 24], "window_size": 7, "mlp_ratio": 4.0,
         "hidden_act": "gelu", "layer_norm_eps": 1e-5, "image_size": 224, "patch_size": 4, "num_channels": 3,
+        "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0, "drop_path_rate": 0.1,
     }  # fmt: skip
     fixed: ClassVar[Mapping[str, Any]] = {"qkv_bias": True, "use_absolute_embeddings": False}
+    checked: ClassVar[Mapping[str, Any]] = {"is_encoder_decoder": False}
+    also_called: ClassVar[Mapping[str, str]] = {"num_attention_heads": "num_heads", "num_hidden_layers": "num_layers"}
     silent: ClassVar[frozenset[str]] = frozenset(
         {"encoder_stride", "hidden_size", "num_layers", "out_features", "out_indices", "stage_names", "path_norm"}
     )

@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import torch
 from torch import Tensor
 
+from regard.base.errors import RegardError
 from regard.data.subwords.tokenizer import BOS
 from regard.interop.family import ACTIVATIONS_THERE, Entry, Family, activation_here
 
@@ -40,38 +40,46 @@ class T5(Family):
         {
             *("num_decoder_layers", "relative_attention_num_buckets", "relative_attention_max_distance"),
             *("feed_forward_proj", "tie_word_embeddings", "scale_decoder_outputs", "decoder_start_token_id"),
+            *("dense_act_fn", "is_gated_act"),
         }
     )
     defaults: ClassVar[Mapping[str, Any]] = {
         "num_layers": 6, "num_decoder_layers": None, "d_model": 512, "num_heads": 8, "d_kv": 64, "d_ff": 2048,
         "vocab_size": 32128, "layer_norm_epsilon": 1e-6, "feed_forward_proj": "relu",
+        "relative_attention_num_buckets": 32, "relative_attention_max_distance": 128, "dropout_rate": 0.1,
     }  # fmt: skip
     fixed: ClassVar[Mapping[str, Any]] = {"is_encoder_decoder": True, "is_decoder": False}
     usual: ClassVar[Mapping[str, Any]] = {"decoder_start_token_id": BOS}
-    silent: ClassVar[frozenset[str]] = frozenset(
-        {
-            *("initializer_factor", "n_positions", "dense_act_fn", "is_gated_act", "output_past", "max_length"),
-            *("num_beams", "early_stopping", "length_penalty", "no_repeat_ngram_size", "min_length", "prefix"),
-        }
+    silent: ClassVar[frozenset[str]] = frozenset({"initializer_factor", "n_positions"})
+    also_called: ClassVar[Mapping[str, str]] = {
+        "hidden_size": "d_model", "num_attention_heads": "num_heads", "num_hidden_layers": "num_layers",
+        "head_dim": "d_kv",
+    }  # fmt: skip
+    output: ClassVar[str] = "lm_head.weight"
+    copies: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight", output), "shared.weight"
     )
     unread: ClassVar[str] = (
         r"embed_tokens\.weight$|lm_head\.weight$|layer\.1\.EncDecAttention\.relative_attention_bias\.weight$"
     )
 
-    def told(self, config: Mapping[str, Any], tensors: Mapping[str, Tensor]) -> dict[str, Any]:
+    def told(
+        self, config: Mapping[str, Any], tensors: Mapping[str, Tensor], where: str
+    ) -> tuple[dict[str, Any], dict[str, Tensor]]:
         scaled = config.get("scale_decoder_outputs", config.get("tie_word_embeddings") is not False)
-        own, shared = tensors.get("lm_head.weight"), tensors.get("shared.weight")
-        tied = own is None or (shared is not None and own.shape == shared.shape and torch.equal(own, shared))
-        return {**config, "tie_word_embeddings": tied, "scale_decoder_outputs": scaled}
+        made, kept = super().told({**config, "tie_word_embeddings": True}, tensors, where)
+        return {**made, "scale_decoder_outputs": scaled}, kept
 
     def settings(self, config: Mapping[str, Any]) -> dict[str, Any]:
-        kind = str(config.get("feed_forward_proj", "relu"))
+        kind = config["feed_forward_proj"]
         gated = kind.startswith(_GATED)
         name = "gelu_new" if kind == f"{_GATED}gelu" else kind.removeprefix(_GATED)
         activation = activation_here(name, "feed_forward_proj")
-        count = int(config.get("relative_attention_num_buckets", 32))
-        farthest = int(config.get("relative_attention_max_distance", 128))
-        dropout = float(config.get("dropout_rate", 0.1))
+        for key, follows in (("dense_act_fn", name), ("is_gated_act", gated)):
+            if config.get(key, follows) != follows:
+                raise RegardError(f"{key} is {config[key]!r}, but feed_forward_proj '{kind}' makes it {follows!r}")
+        count, farthest = config["relative_attention_num_buckets"], config["relative_attention_max_distance"]
+        dropout = float(config["dropout_rate"])
         return {
             "decoder_layers": config.get("num_decoder_layers") or config["num_layers"],
             "positions": {"name": "buckets", "buckets": count, "farthest": farthest},
@@ -86,14 +94,16 @@ class T5(Family):
     def config(self, model: Mapping[str, Any]) -> dict[str, Any]:
         gated = model["feed"]["name"] == "gated"
         activation = model["feed"].get("activation") or model["activation"]
-        name = ACTIVATIONS_THERE.get(activation, activation)
-        name = "gelu" if gated and name == "gelu_new" else name
+        activation = ACTIVATIONS_THERE.get(activation, activation)
+        name = "gelu" if gated and activation == "gelu_new" else activation
         positions = model["positions"] or {}
         return {
             "num_decoder_layers": model["decoder_layers"],
             "relative_attention_num_buckets": positions.get("buckets", 32),
             "relative_attention_max_distance": positions.get("farthest", 128),
             "feed_forward_proj": f"{_GATED}{name}" if gated else name,
+            "dense_act_fn": activation,
+            "is_gated_act": gated,
             "tie_word_embeddings": model["tie"] == "all",
             "scale_decoder_outputs": model["output_scale"] == "width",
             "d_kv": model["head_width"] or model["width"] // model["heads"],

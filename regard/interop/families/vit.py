@@ -28,8 +28,10 @@ class Vit(Family):
     defaults: ClassVar[Mapping[str, Any]] = {
         "num_hidden_layers": 12, "hidden_size": 768, "num_attention_heads": 12, "intermediate_size": 3072,
         "hidden_act": "gelu", "layer_norm_eps": 1e-12, "image_size": 224, "patch_size": 16, "num_channels": 3,
+        "hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0,
     }  # fmt: skip
     fixed: ClassVar[Mapping[str, Any]] = {"qkv_bias": True}
+    checked: ClassVar[Mapping[str, Any]] = {"is_encoder_decoder": False}
     silent: ClassVar[frozenset[str]] = frozenset({"encoder_stride", "pooler_output_size", "pooler_act"})
     unread: ClassVar[str] = r"pooler\."
 

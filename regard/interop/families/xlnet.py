@@ -31,7 +31,7 @@ class Xlnet(Family):
     more_keys: ClassVar[frozenset[str]] = frozenset({"ff_activation", "tie_word_embeddings", "d_head"})
     defaults: ClassVar[Mapping[str, Any]] = {
         "n_layer": 24, "d_model": 1024, "n_head": 16, "d_inner": 4096, "vocab_size": 32000,
-        "ff_activation": "gelu", "layer_norm_eps": 1e-12,
+        "ff_activation": "gelu", "layer_norm_eps": 1e-12, "dropout": 0.1, "tie_word_embeddings": True,
     }  # fmt: skip
     fixed: ClassVar[Mapping[str, Any]] = {
         "untie_r": True,
@@ -45,9 +45,15 @@ class Xlnet(Family):
         {
             *("mem_len", "reuse_len", "use_mems_eval", "use_mems_train", "start_n_top", "end_n_top"),
             *("summary_type", "summary_use_proj", "summary_activation", "summary_last_dropout"),
-            *("max_position_embeddings", "num_hidden_layers", "hidden_size", "num_attention_heads"),
+            "max_position_embeddings",
         }
     )
+    also_called: ClassVar[Mapping[str, str]] = {
+        "hidden_size": "d_model", "num_attention_heads": "n_head", "num_hidden_layers": "n_layer",
+        "n_token": "vocab_size",
+    }  # fmt: skip
+    output: ClassVar[str] = "lm_loss.weight"
+    copies: ClassVar[Mapping[str, str]] = {output: "transformer.word_embedding.weight"}
     unread: ClassVar[str] = r"\.rel_attn\.(r_s_bias|seg_embed)$|lm_loss\.weight$"
 
     def settings(self, config: Mapping[str, Any]) -> dict[str, Any]:
