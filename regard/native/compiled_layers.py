@@ -45,9 +45,10 @@ class CompiledStack:
         places: Float[np.ndarray, "places numbers"] | None,
     ) -> tuple[Float[np.ndarray, "rows width"], Int[np.ndarray, "sentences"]]:
         """The encoded sentences one after the other, without padding, and the first row of each."""
-        (sentences, longest), rows = source.shape, int(length.sum())
-        if not 0 < int(length.min()) <= int(length.max()) <= longest:
-            raise UsageError(f"kernels: lengths of a source must be from 1 to {longest}, but are {length.tolist()}")
+        (sentences, longest), lengths = source.shape, length.tolist()
+        if not 0 < min(lengths) <= max(lengths) <= longest:
+            raise UsageError(f"kernels: lengths of a source must be from 1 to {longest}, but are {lengths}")
+        rows = sum(lengths)
         made, pairs, space = numbers(rows, self.width), numbers(rows, self.pair_step), self.space(rows, longest)
         first = np.empty_like(length)
         fault = self._library.encode(

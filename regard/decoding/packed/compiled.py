@@ -16,7 +16,7 @@ from regard.attention.positions.sinusoidal import Sinusoidal
 from regard.decoding.hypothesis import Hypothesis
 from regard.decoding.packed.by_torch import Packed
 from regard.decoding.packed.compiled_search import MOST_CANDIDATES, CompiledSearch, CompiledWriter
-from regard.decoding.packed.stacks import CompiledModel, position_table, turned_width
+from regard.decoding.packed.stacks import CompiledModel
 from regard.decoding.rules import Rules
 from regard.decoding.words import ListedOutput, Words
 from regard.layers.embedding import Embedding
@@ -65,7 +65,6 @@ class Compiled(Packed):
     ) -> None:
         super().__init__(model, words)
         self.stacks = stacks
-        self._biases = numbers(0, 0)
 
     def start(self, source: Tensor | None, source_lengths: Tensor | None, rows: int = 1) -> Any:
         if torch.is_grad_enabled() or torch.get_num_threads() > 1:
@@ -80,13 +79,35 @@ class Compiled(Packed):
     def _read(self, encoder: CompiledStack, source: Tensor, lengths: Tensor) -> SourcePairs:
         """Encode the source, without its padding, and project its keys and values."""
         model: Any = self.model
-        length, longest = lengths.long().contiguous(), source.shape[1]
-        table = position_table(model.encoder)
-        places = position_vectors(model.source, longest) if table is None else biases(table, 1 - longest, longest)
-        vocabulary = model.source.table.num_embeddings
-        ids, own = source.long().contiguous().numpy(), length.numpy()
-        encoded, first = encoder.encode(ids, own, vocabulary, None if places is None else places.numpy())
+        longest, vocabulary = source.shape[1], model.source.table.num_embeddings
+        ids, own = source.long().contiguous().numpy(), lengths.long().contiguous().numpy()
+        encoded, first = encoder.encode(ids, own, vocabulary, self._source_places(longest))
         return SourcePairs(self.stacks.decoder.remember(encoded), first, own, longest)
+
+    def _source_places(self, count: int) -> Float[np.ndarray, "places numbers"] | None:
+        """What is added to the embeddings of a source; or biases, those of the farthest back first."""
+        table = self.stacks.source_table
+        if table is None:
+            model: Any = self.model
+            return self._vectors("source", model.source, count)
+        known = self.stacks.places.get("source")
+        if known is None or len(known) < 2 * count - 1:
+            room = count + -count % _WAVES
+            known = self.stacks.places["source"] = biases(table, 1 - room, room).numpy()
+        middle = len(known) // 2
+        return known[middle + 1 - count : middle + count]
+
+    def _vectors(self, side: str, embedding: Embedding, count: int) -> Float[np.ndarray, "count width"] | None:
+        """The vectors that are added to the embeddings of the first positions; None where there are none."""
+        known = self.stacks.places.get(side)
+        if known is None or len(known) < count:
+            most = embedding.positions.limit
+            room = count + -count % _WAVES
+            made = position_vectors(embedding, room if most is None else max(count, min(room, most)))
+            if made is None:
+                return None
+            known = self.stacks.places[side] = made.numpy()
+        return known[:count]
 
     def advance(self, token: Tensor, before: Any) -> tuple[Float[Tensor, "rows width"], Any]:
         if not isinstance(before, CompiledState):
@@ -105,17 +126,17 @@ class Compiled(Packed):
 
     def places(self, count: int) -> Float[np.ndarray, "count numbers"] | None:
         """For the first positions, what is added to embeddings or turns queries and keys; or biases, nearest first."""
-        turned = turned_width(self.model.decoder)
-        if turned:
+        if self.stacks.turned:
             positions: Any = self.model.decoder.blocks[0].self_attention.reading.positions
-            return _turns(positions, count + -count % _WAVES, turned)[:count].numpy()
-        table = position_table(self.model.decoder)
-        if table is not None:
-            if len(self._biases) < count:
-                self._biases = biases(table, 1 - count - -count % _WAVES, 1).flip(0).contiguous().numpy()
-            return self._biases[:count]
-        made = position_vectors(self._embedding, count)
-        return None if made is None else made.numpy()
+            return _turns(positions, count + -count % _WAVES, self.stacks.turned)[:count].numpy()
+        table = self.stacks.table
+        if table is None:
+            return self._vectors("target", self._embedding, count)
+        known = self.stacks.places.get("target")
+        if known is None or len(known) < count:
+            made = biases(table, 1 - count - -count % _WAVES, 1)
+            known = self.stacks.places["target"] = made.flip(0).contiguous().numpy()
+        return known[:count]
 
     def writer(self) -> CompiledWriter:
         """The model, for a compiled search."""

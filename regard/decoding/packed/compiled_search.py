@@ -115,7 +115,7 @@ class CompiledSearch:
             self._steps.reserve(_ROOM, (decoder.count, state.sentences * state.size, decoder.pair_step))
             state.steps, state.counts = map(ctypes.addressof, (self._steps.pointers, self._steps.counts))
             made = np.empty((3, _ROOM, state.rows), np.int32)
-            finished = np.empty(_ROOM * state.rows, FINISHED)
+            finished = np.empty(_ROOM * state.rows * FINISHED.itemsize, np.uint8)
             state.tokens, state.parents, state.values = range(
                 address(made), address(made) + made.nbytes, made.strides[0]
             )
@@ -125,7 +125,7 @@ class CompiledSearch:
                 self._steps.settle(first, state.step)
             tokens, parents, values = made[:, : state.step - first]
             self._history += zip(tokens.tolist(), values.view(np.float32).tolist(), parents.tolist(), strict=True)
-            for sentence, *parts in finished[: state.ends].tolist():
+            for sentence, *parts in finished.view(FINISHED)[: state.ends].tolist():
                 self._finished[sentence].append(tuple(parts))
         return self._found()
 

@@ -1,6 +1,6 @@
 """What is known of a model from the search before, so that it is not examined again while it is the same.
 
-A model is the same while every module has the same attributes, the very same objects, and no weight was written to.
+A model is the same while every module has the same attributes, the very same weights, and no weight was written to.
 """
 
 import ctypes
@@ -71,6 +71,7 @@ class KnownWeights:
 _known: "WeakKeyDictionary[nn.Module, KnownModel]" = WeakKeyDictionary()
 _lock = Lock()
 _OF_TORCH = vars(nn.Module()).keys()
+_OF_WEIGHTS = ("_parameters", "_buffers")
 _HELD = ("_parameters", "_buffers", "_modules", "_forward_hooks", "_forward_pre_hooks")
 
 
@@ -103,27 +104,39 @@ def positions_limit(model: nn.Module) -> int | None:
 
 
 class ModuleParts:
-    """The modules of a model: their types, attributes, weights, children and hooks, by identity.
+    """The modules of a model: their types, attributes, weights, children and hooks; weights by identity.
 
-    Attributes that torch gives to every module are left out, but for those that hold the others.
+    Attributes that torch gives to every module are left out, but for those that hold the others. What is compared stays
+    in lists, which Python compares by identity first, and quickly.
     """
 
     def __init__(self, model: nn.Module) -> None:
         own = [vars(module) for module in model.modules()]
         self._inner = list(model.modules())[1:]  # not the model itself, so that it does not live as long as this
-        held = [table[name] for table in own for name in _HELD]
-        self._empty, self._full = [one for one in held if not one], [one for one in held if one]
+        held = [(name in _OF_WEIGHTS, table[name]) for table in own for name in _HELD]
+        self._empty = [table for _, table in held if not table]
+        self._weights = [table for weighs, table in held if table and weighs]
+        self._others = [table for weighs, table in held if table and not weighs]
         self._attributes = [(itemgetter("training", *_HELD, *(table.keys() - _OF_TORCH)), table) for table in own]
-        self._filled = [*own, *self._full]
-        self._before, self._sizes = self._now(), [*map(len, self._filled)]
+        self._own = own
+        self._before, self._tensors = self._now(), self._now_of_weights()
 
     def are_the_same(self) -> bool:
-        """Whether every module has the very same parts."""
-        if any(self._empty) or [*map(len, self._filled)] != self._sizes:
+        """Whether every module has the same parts."""
+        if any(self._empty):
             return False
-        return all(map(is_, self._now(), self._before))
+        weights = self._now_of_weights()
+        if len(weights) != len(self._tensors) or not all(map(is_, weights, self._tensors)):
+            return False
+        try:
+            return self._now() == self._before
+        except (RuntimeError, ValueError):  # a tensor or array was replaced, and is not compared by a single number
+            return False
 
-    def _now(self) -> list[Any]:
-        attributes = [get(table) for get, table in self._attributes]
-        contents = (table.values() for table in self._full)
-        return [*map(type, self._inner), *chain.from_iterable(attributes), *chain.from_iterable(contents)]
+    def _now(self) -> list[list[Any]]:
+        attributes: list[Any] = [get(table) for get, table in self._attributes]
+        others = [[*table.values()] for table in self._others]
+        return [[*map(type, self._inner)], [*map(len, self._own)], attributes, others]
+
+    def _now_of_weights(self) -> list[Any]:
+        return [*chain.from_iterable([table.values() for table in self._weights])]

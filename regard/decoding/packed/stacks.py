@@ -47,6 +47,10 @@ class CompiledModel:
         self.native, self._packer = native, Packer(native.lanes)
         self.decoder = self._stack(model.decoder, model.target)
         self.encoder = self._stack(model.encoder, model.source) if isinstance(model, EncoderDecoder) else None
+        self.turned, self.table = turned_width(model.decoder), position_table(model.decoder)
+        self.source_table = position_table(model.encoder) if isinstance(model, EncoderDecoder) else None
+        self.places: dict[str, np.ndarray] = {}
+        """what positions add, for each side, as far as it was needed so far"""
         self._last: nn.Linear = model.output
         self._output: LinearWeights | None = None
         self._common: tuple[bytes, tuple[LinearWeights, Packer]] | None = None

@@ -10,6 +10,7 @@ from torch import nn
 
 from regard.attention.positions.buckets import BucketTable
 from regard.base.errors import UsageError
+from regard.decoding.packed import compiled
 from regard.decoding.packed import recognized as recognizing
 from regard.decoding.packed.by_torch import Packed, PackedState
 from regard.decoding.packed.compiled import Compiled, CompiledState
@@ -155,6 +156,24 @@ def test_a_prompt_is_read_at_once_and_goes_on_as_by_torch(name: str, monkeypatch
     token = torch.randint(4, VOCABULARY, (8,))
     found, wanted = fast.step(token, quick.reorder(rows))[0], plain.step(token, slow.reorder(rows))[0]
     torch.testing.assert_close(found, wanted, atol=1e-5, rtol=1e-5)
+
+
+@pytest.mark.parametrize("make", [transformer, lambda: transformer(positions="learned(80)"), t5])
+def test_tables_of_positions_are_made_once(make: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    model, made = make(), []
+    for name in ("position_vectors", "biases"):
+        real = getattr(compiled, name)
+        monkeypatch.setattr(compiled, name, lambda *args, real=real: made.append(args) or real(*args))
+    for length in (9, 3, 70, 64, 9):
+        source = torch.full((1, length), 5)
+        decoder = packed(model)
+        state = decoder.start(source, torch.tensor([length]))
+        logits, _ = decoder.step(torch.tensor([4]), state)
+        alone = Packed(model)
+        expected, _ = alone.step(torch.tensor([4]), alone.start(source, torch.tensor([length])))
+        assert isinstance(state, CompiledState)
+        assert torch.allclose(logits, expected[:, : logits.shape[1]], atol=1e-4)
+    assert len(made) == 3  # for both sides, and for a longer source
 
 
 def test_with_gradients_or_several_threads_torch_steps(monkeypatch: pytest.MonkeyPatch) -> None:

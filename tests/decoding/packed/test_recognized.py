@@ -43,6 +43,8 @@ def forward(model: Any) -> None:
 
 CHANGES: tuple[Callable[[Any], Any], ...] = (
     *(write, write_past_torch, replace_weight, forward),
+    lambda model: setattr(model.decoder, "more", 1),
+    lambda model: setattr(model, "encoder", model.decoder),
     lambda model: model.decoder.layers[0].register_forward_hook(lambda *_: None),
     lambda model: setattr(model.decoder.layers[0].norms["feedforward"], "eps", 0.1),
     lambda model: setattr(model.decoder.layers[0], "residual", Residual(scale=2.0)),
@@ -57,6 +59,14 @@ def test_a_change_is_noticed(change: Callable[[Any], Any]) -> None:
     assert first.packable and first.stacks is not None
     assert recognized(one) is first
     change(one)
+    assert recognized(one) is not first
+
+
+def test_a_number_that_is_replaced_by_an_equal_one_is_noticed() -> None:
+    one = model()
+    one.factor = nn.Parameter(torch.ones(1))
+    first = recognized(one)
+    one.factor = nn.Parameter(torch.ones(1))
     assert recognized(one) is not first
 
 
