@@ -38,7 +38,7 @@ def check_parts(name: str, parts: Mapping[str, Any], tied: Any, tensors: Mapping
         if not fits(parts[part]):
             raise RegardError(f"{name}: the metadata of the model cannot be read: its {part} must be {what}")
     for table in ("model", "decoding", "data", "training"):
-        if not isinstance(parts["config"].get(table) or {}, dict):
+        if not isinstance(parts["config"].get(table), dict | None):
             raise RegardError(f"{name}: the metadata of the model cannot be read: its {table} must be a table")
     if not texts(tied) or any(first not in tensors or again in tensors for again, first in tied.items()):
         raise RegardError(f"{name}: the metadata of the model cannot be read: it ties tensors that are not there")

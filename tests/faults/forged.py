@@ -101,8 +101,8 @@ FORGERIES: dict[str, Forgery] = {
     "no model": put("config", "model", None),
     "model is a list": put("config", "model", [1]),
     "model is unknown": put("config", "model", {"name": "nothing"}),
-    "decoding is a list": put("config", "decoding", [1]),
-    "data is a text": put("config", "data", "x"),
+    **{f"decoding is {bad!r}": put("config", "decoding", bad) for bad in ([1], [], "", 0, False)},
+    **{f"data is {bad!r}": put("config", "data", bad) for bad in ("x", "", [])},
     **{f"{part} is none": put("config", "model", part, None) for part in ("mixer", "score", "normalizer", "feed")},
     "a setting is unknown": put("config", "model", "wings", 2),
     **{
