@@ -5,7 +5,8 @@
 Without the kernels everything is computed by torch, as where there is no compiler; `--no-torch` leaves that out.
 CTranslate2 has the same weights, in int8 where ours has int8, and the batch size that is fastest for it; it is handed
 subwords and gives subwords, where ours takes texts and gives texts. Before every turn that counts, each has one that
-does not. The shortlist is that of the model, if `regard shortlist` made one.
+does not. The shortlist is that of the model, if `regard shortlist` made one; CTranslate2 is given it too in the rows of
+"int8, both with shortlist", for all sentences of a batch together.
 """
 
 import argparse
@@ -29,12 +30,15 @@ from regard.interop.ctranslate2_export import export_ctranslate2
 from regard.native.kernels import Kernels, kernels
 
 Work = Callable[[], list[Any]]
-SETTINGS: dict[str, tuple[dict[str, Any], str]] = {
-    "float32": ({}, "float32"),
-    "int8": ({"precision": "int8"}, "int8"),
-    "int8, shortlist": ({"precision": "int8", "shortlist": True}, "int8"),
+Library = Callable[[int, int, list[list[str]]], list[Any]]
+"""what CTranslate2 makes of subwords with this beam and so many tokens in a batch"""
+SETTINGS: dict[str, tuple[dict[str, Any], str, bool]] = {
+    "float32": ({}, "float32", False),
+    "int8": ({"precision": "int8"}, "int8", False),
+    "int8, shortlist": ({"precision": "int8", "shortlist": True}, "int8", False),
+    "int8, both with shortlist": ({"precision": "int8", "shortlist": True}, "int8", True),
 }
-"""how ours is loaded, and the weights of CTranslate2"""
+"""how ours is loaded, the weights of CTranslate2, and whether it has the shortlist too"""
 
 
 def main() -> None:
@@ -58,7 +62,7 @@ def main() -> None:
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         for name in options.only:
-            settings, kind = SETTINGS[name]
+            settings, kind, listed = SETTINGS[name]
             place = Path(folder) / kind
             if not place.exists():
                 export_ctranslate2(options.model, place, kind)
@@ -68,13 +72,13 @@ def main() -> None:
             except regard.RegardError as error:
                 print(error)
                 continue
-            rows += contest(name, ours, other, texts, made, options)
+            rows += contest(name, ours, partial(by_library, other, listed), texts, made, options)
     print(f"{machine()}, kernels for {made.kind}, CTranslate2 {ctranslate2.__version__}")
     print_table("Compiled kernels", rows)
 
 
 def contest(
-    name: str, ours: Any, other: Any, texts: list[str], made: Kernels, options: argparse.Namespace
+    name: str, ours: Any, other: Library, texts: list[str], made: Kernels, options: argparse.Namespace
 ) -> list[dict[str, str]]:
     """A row for all sentences together and one for some of them alone, at both beams."""
     pieces = [[ours.source.pieces[at] for at in ours.source.encode(text)] for text in texts]
@@ -82,7 +86,7 @@ def contest(
     rows = []
     for beam in (1, 5):
         search = partial(ours.translate, strategy=Beam(size=beam))
-        theirs = partial(by_library, other, beam, fastest(other, beam, pieces))
+        theirs = partial(other, beam, fastest(other, beam, pieces))
         how = made, options.rounds, not options.no_torch
         rows.append(row(f"together, beam {beam}, {name}", partial(search, texts), partial(theirs, pieces), *how))
         rows.append(
@@ -91,21 +95,22 @@ def contest(
     return rows
 
 
-def fastest(library: Any, beam: int, pieces: list[list[str]]) -> int:
+def fastest(library: Library, beam: int, pieces: list[list[str]]) -> int:
     """The batch size, in tokens, with which CTranslate2 takes the least time."""
     times = {}
     for tokens in (256, 1024, 2048, 4096):
-        by_library(library, beam, tokens, pieces)
+        library(beam, tokens, pieces)
         began = time.process_time()
-        by_library(library, beam, tokens, pieces)
+        library(beam, tokens, pieces)
         times[tokens] = time.process_time() - began
     return min(times, key=lambda tokens: times[tokens])
 
 
-def by_library(library: Any, beam: int, tokens: int, pieces: list[list[str]]) -> list[Any]:
+def by_library(library: Any, listed: bool, beam: int, tokens: int, pieces: list[list[str]]) -> list[Any]:
     """What CTranslate2 makes of subwords; outputs may be as long as ours."""
     longest = 2 * (max(map(len, pieces)) + 1) + 20
     how = {"beam_size": beam, "max_decoding_length": longest, "max_batch_size": tokens, "batch_type": "tokens"}
+    how["use_vmap"] = listed
     found: list[Any] = library.translate_batch(pieces, **how)
     return found
 
