@@ -6,6 +6,7 @@ differ in everything but the target vocabulary.
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from copy import copy
 from dataclasses import dataclass, replace
 from math import log
 from typing import Self
@@ -50,7 +51,7 @@ class EnsembleState:
 class Scorer:
     """Steps one model or an ensemble, over the whole vocabulary or over shortlisted words."""
 
-    def __init__(self, models: Writer | Sequence[Writer], words: Words | None = None) -> None:
+    def __init__(self, models: Writer | Sequence[Writer]) -> None:
         self.models = tuple(models) if isinstance(models, Sequence) else (models,)
         if not self.models:
             raise UsageError("search: there is no model to search with")
@@ -58,11 +59,17 @@ class Scorer:
             raise CombinationError("search: an ensemble cannot mix language models with models that read a source")
         if len(set(map(copies, self.models))) > 1:
             raise CombinationError("search: an ensemble cannot mix models that copy words of the source with others")
-        if words is not None:
-            _check_words(words, min(model.output.out_features for model in self.models))
-        self._steppers = [packed(model, words) for model in self.models]
-        self._words = words
+        self._steppers = [packed(model) for model in self.models]
+        self._words: Words | None = None
         self._log_sum_exp = LogSumExp()
+
+    def listing(self, words: Words) -> Self:
+        """The same over shortlisted words."""
+        _check_words(words, min(model.output.out_features for model in self.models))
+        made = copy(self)
+        made._words = words
+        made._steppers = [one.listing(words) if isinstance(one, Packed) else one for one in self._steppers]
+        return made
 
     @property
     def alone(self) -> "Writer | Packed | None":

@@ -100,12 +100,12 @@ class _Inputs:
     def task(self, scorer: Scorer | None = None) -> tuple[SearchTask, Words | None]:
         """The task of searching for all sentences at once, and the shortlisted words that it is about."""
         strategy, starts, words = self.strategy, self.starts, None
+        scorer = Scorer(self.models) if scorer is None else scorer
         if self.shortlist is not None and self.source is not None and self.source_lengths is not None:
             words = self.shortlist.words(self.source, self.source_lengths, starts, strategy.suppress)
-            scorer = Scorer(self.models, words)
+            scorer = scorer.listing(words)
             starts = [words.inside(at, start) for at, start in enumerate(starts)]
             strategy = replace(strategy, suppress=words.inside(0, strategy.suppress), prefix=())
-        scorer = Scorer(self.models) if scorer is None else scorer
         states = scorer.start(self.source, self.source_lengths, len(starts))
         rules = strategy.rules(
             self.source_lengths, starts, scorer.device if self.source is None else self.source.device

@@ -226,7 +226,7 @@ class Translator(SourceVectors):
         known = self._encode([piece for layout in whole for piece in layout.pieces])
         cut = [layout.cut(partial(self._cut_known, known)) for layout in whole]
         missing = [piece for layout in cut for piece in layout.pieces if piece not in known]
-        known |= self._encode(missing)
+        known |= self._encode(missing) if missing else {}
         parts = [
             _Part(piece, known[piece], self._start(piece, start, at), glossary.found_in(piece) if glossary else ())
             for layout, start in zip(cut, begun, strict=True)

@@ -5,6 +5,7 @@ A search sees only this small vocabulary. Its inputs are converted to the small 
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -30,10 +31,14 @@ class Words:
     """the ids of the words in the vocabulary"""
     common: int
     """how many of them are common to all sentences"""
-    bias: Float[Tensor, "sentences words"]
-    """-∞ at padding, else 0"""
     own: Int[Tensor, "sentences"]
     """how many are the sentence's own"""
+
+    @cached_property
+    def bias(self) -> Float[Tensor, "sentences words"]:
+        """-∞ at padding, else 0."""
+        beyond = torch.arange(self.tokens.shape[1], device=self.own.device) >= self.common + self.own[:, None]
+        return torch.zeros(self.tokens.shape, device=self.own.device).masked_fill_(beyond, -torch.inf)
 
     @classmethod
     def of(cls, common: Sequence[int] | NDArray[np.int64], own: Sequence[Sequence[int]], device: torch.device) -> Self:
@@ -44,22 +49,20 @@ class Words:
         table[:, : len(common)] = common
         for row, words in zip(table, own, strict=True):
             row[len(common) : len(common) + len(words)] = words
-        tokens = torch.from_numpy(table).to(device)
         lengths = torch.tensor([len(words) for words in own], device=device)
-        beyond = torch.arange(-len(common), most, device=device) >= lengths[:, None]
-        bias = torch.zeros(tokens.shape, device=device).masked_fill_(beyond, -torch.inf)
-        return cls(tokens, len(common), bias, lengths)
+        return cls(torch.from_numpy(table).to(device), len(common), lengths)
 
     def pick(self, sentences: Int[Tensor, "kept"]) -> Self:
         """The words of some of the sentences."""
-        return replace(self, tokens=self.tokens[sentences], bias=self.bias[sentences], own=self.own[sentences])
+        return replace(self, tokens=self.tokens[sentences], own=self.own[sentences])
 
     def inside(self, sentence: int, tokens: Sequence[int]) -> tuple[int, ...]:
         """The small ids of these tokens in a sentence; those that are not listed are dropped."""
         if not tokens:
             return ()
-        own = self.tokens[sentence].tolist()
-        return tuple(own.index(token) for token in tokens if token in own)
+        own = self.tokens[sentence].cpu().numpy()
+        found = [np.flatnonzero(own == token) for token in tokens]
+        return tuple(int(places[0]) for places in found if len(places))
 
     def outside(self, found: list[list[Hypothesis]]) -> list[list[Hypothesis]]:
         """Convert the tokens of hypotheses back to ids of the vocabulary."""

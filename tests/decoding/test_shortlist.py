@@ -7,7 +7,9 @@ import pytest
 import torch
 
 from regard.base.errors import RegardError, UsageError
+from regard.decoding import scorer
 from regard.decoding.hypothesis import Hypothesis
+from regard.decoding.packed.decoder import packed
 from regard.decoding.search import search
 from regard.decoding.shortlist import Shortlist
 from regard.decoding.strategies.beam import Beam
@@ -123,3 +125,10 @@ def test_words_that_all_have_come_first_and_what_is_suppressed_is_among_them() -
     assert words.tokens[:, : words.common].tolist() == [[0, 1, 2, 3, 20, 21, 22, 30]] * 2
     for own, read, start in zip(words.tokens.tolist(), ([7, 3], [9]), ((), (88,)), strict=True):
         assert set(own) == listed(read) | {30, *start}
+
+
+def test_a_search_looks_at_its_model_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    model, (source, lengths), seen = real("transformer"), sources(3), []
+    monkeypatch.setattr(scorer, "packed", lambda model: seen.append(model) or packed(model))
+    search(model, source, lengths, Beam(size=2), shortlist=FEW)
+    assert seen == [model]

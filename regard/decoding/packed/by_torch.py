@@ -11,6 +11,7 @@ model's own up to rounding. The differences:
 """
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import Any, Self
@@ -77,11 +78,18 @@ class Packed:
     limit: int | None = None
     """how many tokens the model can read in a row; None: any number"""
 
-    def __init__(self, model: TransformerModel | T5Model | GptModel, words: Words | None = None) -> None:
-        self.model, self._words = model, words
+    def __init__(self, model: TransformerModel | T5Model | GptModel) -> None:
+        self.model = model
+        self._words: Words | None = None
         self._embedding = model.target
         self._output = getattr(model.output, "in_chunks", model.output.forward)
         self._output_scale = getattr(model.output, "scale", 1.0)
+
+    def listing(self, words: Words) -> Self:
+        """The same decoder, which computes the logits of these words alone."""
+        made = copy(self)
+        made._words = words
+        return made
 
     @cached_property
     def _layers(self) -> list[PackedLayer]:

@@ -60,10 +60,8 @@ class CompiledState(State):
 class Compiled(Packed):
     """The packed decoder with compiled steps: where one thread computes, without gradients."""
 
-    def __init__(
-        self, model: TransformerModel | T5Model | GptModel, stacks: CompiledModel, words: Words | None = None
-    ) -> None:
-        super().__init__(model, words)
+    def __init__(self, model: TransformerModel | T5Model | GptModel, stacks: CompiledModel) -> None:
+        super().__init__(model)
         self.stacks = stacks
 
     def start(self, source: Tensor | None, source_lengths: Tensor | None, rows: int = 1) -> Any:

@@ -10,7 +10,6 @@ from typing import Any
 from regard.decoding.packed.by_torch import Packed
 from regard.decoding.packed.compiled import Compiled
 from regard.decoding.packed.recognized import recognized
-from regard.decoding.words import Words
 from regard.models.writer import Writer
 
 __all__ = ["Packed", "packed"]
@@ -18,17 +17,14 @@ __all__ = ["Packed", "packed"]
 PACK = True
 
 
-def packed(model: Writer, words: Words | None = None) -> Writer | Packed:
-    """A `Packed` decoder of the model if it is supported, or else the model itself.
-
-    With `words`, a `Packed` computes the logits of these alone.
-    """
+def packed(model: Writer) -> Writer | Packed:
+    """A `Packed` decoder of the model if it is supported, or else the model itself."""
     if not PACK:
         return model
     known = recognized(model)
     if not known.packable:
         return model
     usual: Any = model
-    made = Packed(usual, words) if known.stacks is None else Compiled(usual, known.stacks, words)
+    made = Packed(usual) if known.stacks is None else Compiled(usual, known.stacks)
     made.limit = known.limit
     return made

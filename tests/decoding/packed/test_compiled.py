@@ -115,7 +115,7 @@ def test_steps_are_those_of_torch_whatever_a_search_does_with_the_states(name: s
 
 
 def test_a_state_can_go_on_in_two_ways() -> None:
-    stepper: Any = packed(language_model(), None)
+    stepper: Any = packed(language_model())
     _, begun = stepper.step(torch.tensor([4, 5]), stepper.start(None, None, 2))
     once, further = stepper.step(torch.tensor([6, 7]), begun)
     stepper.step(torch.tensor([8, 9]), begun)

@@ -142,7 +142,7 @@ def test_logits_of_some_words_alone() -> None:
     model = transformer()
     words = Words.of([0, 1, 2, 3, 9], [[33, 60], [], [7], [61, 62]], torch.device("cpu"))
     source, token = torch.randint(4, VOCABULARY, (4, 7)), torch.randint(4, VOCABULARY, (4,))
-    few, whole = packed(model, words), packed(model)
+    few, whole = packed(model).listing(words), packed(model)
     listed, state = few.step(token, start(few, source))
     logits, plain = whole.step(token, start(whole, source))
     torch.testing.assert_close(listed, words.select(logits))
