@@ -31,6 +31,7 @@ from regard.base.errors import RegardError
 from regard.base.files import read_lines
 
 _SPLITS = {"train": "train", "dev": "dev", "valid": "dev", "val": "dev", "validation": "dev", "test": "test"}
+_LARGEST = float(np.finfo(np.float32).max)
 _SPARSE = ("feature_indptr", "feature_indices", "feature_values", "feature_shape")
 
 
@@ -90,7 +91,8 @@ def looks_like_graph(path: Path) -> bool:
     if path.suffix != ".npz" or not zipfile.is_zipfile(path):
         return False
     with zipfile.ZipFile(path) as archive:
-        return {"edges.npy", "labels.npy"} <= set(archive.namelist())
+        held = set(archive.namelist())
+        return "edges.npy" in held and not held.isdisjoint({"labels.npy", "features.npy", "feature_indptr.npy"})
 
 
 def _arrays(path: Path, arrays: Mapping[str, Any]) -> GraphFile:
@@ -102,6 +104,8 @@ def _arrays(path: Path, arrays: Mapping[str, Any]) -> GraphFile:
         shapes = f"{list(edges.shape)} and {list(labels.shape)}"
         raise RegardError(f"{path}: edges and labels must be [edges, 2] and [nodes], but are {shapes}")
     edges = edges.T if edges.shape[1] == 2 else edges
+    if edges.dtype.kind not in "iu":
+        raise RegardError(f"{path}: edges must be whole numbers of nodes, but are of the type {edges.dtype}")
     nodes = len(labels)
     features = _features(path, arrays, nodes)
     split = {_SPLITS[name]: _numbers(path, name, arrays[name], nodes) for name in arrays if name in _SPLITS}
@@ -112,15 +116,29 @@ def _arrays(path: Path, arrays: Mapping[str, Any]) -> GraphFile:
 
 def _features(path: Path, arrays: Mapping[str, Any], nodes: int) -> Tensor:
     if "features" in arrays:
-        found = torch.from_numpy(np.asarray(arrays["features"], dtype=np.float32))
+        found = _dense(path, arrays["features"])
     elif set(_SPARSE) <= arrays.keys():
         starts, columns, values, shape = (arrays[name] for name in _SPARSE)
+        _dense(path, values)
         found = sparse_rows(starts, columns, values, int(shape[1]))
     else:
         raise RegardError(f"{path}: has no features: neither 'features' nor {', '.join(_SPARSE)}")
     if found.dim() != 2 or len(found) != nodes:
         raise RegardError(f"{path}: there are {nodes:,} labels, but features of the shape {list(found.shape)}")
     return found
+
+
+def _dense(path: Path, given: Any) -> Tensor:
+    """Numbers as float32, all of which are finite."""
+    if given.dtype.kind not in "iufb":
+        raise RegardError(f"{path}: features must be numbers, but are of the type {given.dtype}")
+    with np.errstate(over="ignore"):
+        found = np.asarray(given, dtype=np.float32)
+    wrong = np.argwhere(~np.isfinite(found))
+    if len(wrong):
+        at = tuple(wrong[0].tolist())
+        raise RegardError(f"{path}: features{list(at)} is {given[at]}, which is no number of float32")
+    return torch.from_numpy(found)
 
 
 def _numbers(path: Path, name: str, given: Any, nodes: int) -> Tensor:
@@ -141,12 +159,15 @@ def _checked_edges(path: Path, edges: Any, nodes: int) -> Tensor:
 def _folder(folder: Path, feature_names: tuple[str, ...]) -> GraphFile:
     rows = dict(_table(folder / "features.tsv")) if (folder / "features.tsv").exists() else None
     labels = {node: cells[0] for node, cells in _table(folder / "labels.tsv")}
+    for line, (node, label) in enumerate(labels.items(), start=1):
+        if not label.strip():
+            raise RegardError(f"{folder / 'labels.tsv'}: line {line}: node '{node}' has an empty label; leave it out")
     dense = folder / "features.npy"
     if rows is not None:
         nodes = tuple(rows)
         features, feature_names = sparse_words(folder / "features.tsv", rows, feature_names)
     elif dense.exists():
-        features = torch.from_numpy(np.load(dense, allow_pickle=False).astype(np.float32))
+        features = _dense_file(dense)
         nodes = tuple(map(str, range(len(features))))
     else:
         raise RegardError(
@@ -162,6 +183,16 @@ def _folder(folder: Path, feature_names: tuple[str, ...]) -> GraphFile:
     edges = torch.tensor([[numbers[node] for node in side] for side in zip(*pairs, strict=True)] or [[], []]).long()
     split = _split(folder / "split.tsv", numbers) if (folder / "split.tsv").exists() else {}
     return GraphFile(nodes, edges, features, feature_names, tuple(labels.get(node) for node in nodes), split)
+
+
+def _dense_file(path: Path) -> Tensor:
+    try:
+        given = np.load(path, allow_pickle=False)
+    except (ValueError, OSError, EOFError) as error:
+        raise RegardError(f"{path}: cannot be read as an array of numbers: {error}") from error
+    if given.ndim != 2:
+        raise RegardError(f"{path}: must have a row of features for each node, but has the shape {list(given.shape)}")
+    return _dense(path, given)
 
 
 def _table(path: Path, several: bool = False) -> list[tuple[str, list[str]]]:
@@ -203,9 +234,12 @@ def sparse_words(
 
 def _amount(path: Path | str, line: int, text: str) -> float:
     try:
-        return float(text)
+        found = float(text)
     except ValueError:
         raise RegardError(f"{path}: line {line}: behind the colon must stand a number, but there is '{text}'") from None
+    if not abs(found) <= _LARGEST:
+        raise RegardError(f"{path}: line {line}: '{text}' is no number of float32, whose largest is {_LARGEST:.1e}")
+    return found
 
 
 def _split(path: Path, numbers: Mapping[str, int]) -> dict[str, Tensor]:
@@ -214,15 +248,18 @@ def _split(path: Path, numbers: Mapping[str, int]) -> dict[str, Tensor]:
     _refuse_others(path, rows, numbers)
     for node, cells in rows.items():
         if cells[0] not in _SPLITS:
-            raise RegardError(f"{path}: node '{node}' must be of train, dev or test, but is of '{cells[0]}'")
+            line = 1 + list(rows).index(node)
+            raise RegardError(
+                f"{path}: line {line}: node '{node}' must be of train, dev or test, but is of '{cells[0]}'"
+            )
         parts[_SPLITS[cells[0]]].append(numbers[node])
     return {name: torch.tensor(chosen).long() for name, chosen in parts.items()}
 
 
 def _refuse_others(path: Path, named: Mapping[str, Any], numbers: Mapping[str, int]) -> None:
-    unknown = next((node for node in named if node not in numbers), None)
-    if unknown is not None:
-        raise RegardError(f"{path}: names node '{unknown}', which has no features")
+    for line, node in enumerate(named, start=1):
+        if node not in numbers:
+            raise RegardError(f"{path}: line {line}: names node '{node}', which has no features")
 
 
 def sparse_rows(starts: Any, columns: Any, values: Any, width: int) -> Tensor:

@@ -81,10 +81,16 @@ def test_arrays_are_read(tmp_path: Path) -> None:
     [
         ({"edges": "a\tb\na\tz\n"}, "edges.tsv: line 2: an edge names 'z', which has no features"),
         ({"edges": "a b\n"}, "edges.tsv: line 1: must have two columns with a tab between, but is 'a b'"),
-        ({"labels": "z\tfruit\n"}, "labels.tsv: names node 'z', which has no features"),
+        ({"labels": "z\tfruit\n"}, "labels.tsv: line 1: names node 'z', which has no features"),
         ({"labels": "a\tfruit\na\tstone\n"}, "labels.tsv: line 2: node 'a' comes a second time"),
-        ({"split": "a\tlearn\n"}, "split.tsv: node 'a' must be of train, dev or test, but is of 'learn'"),
+        ({"split": "a\tlearn\n"}, "split.tsv: line 1: node 'a' must be of train, dev or test, but is of 'learn'"),
         ({"features": "a\tred:x\n"}, "features.tsv: line 1: behind the colon must stand a number, but there is 'x'"),
+        (
+            {"features": "a\tred:1e400\n"},
+            "features.tsv: line 1: '1e400' is no number of float32, whose largest is 3.4e+38",
+        ),
+        ({"features": "a\tred\nb\tred:nan\n"}, "features.tsv: line 2: 'nan' is no number of float32"),
+        ({"labels": "a\tfruit\nc\t\n"}, "labels.tsv: line 2: node 'c' has an empty label; leave it out"),
         ({"features": None}, "has neither features.tsv nor features.npy"),
     ],
 )
@@ -102,6 +108,12 @@ def test_a_broken_folder_is_one_sentence(changed: dict[str, str | None], sentenc
         ({"labels": None}, "has no array 'labels'; it has: edges, features, train, test"),
         ({"features": None}, "has no features: neither 'features' nor feature_indptr"),
         ({"features": np.ones((2, 2))}, "there are 3 labels, but features of the shape [2, 2]"),
+        (
+            {"features": np.array([[1, 2], [3, 1e300], [0, 0]])},
+            "features[1, 1] is 1e+300, which is no number of float32",
+        ),
+        ({"features": np.array([["a"], ["b"], ["c"]])}, "features must be numbers, but are of the type <U1"),
+        ({"edges": np.array([[0.5, 1]])}, "edges must be whole numbers of nodes, but are of the type float64"),
         ({"train": np.array([7])}, "'train' names node 7, but there are only 3 nodes, from 0"),
         ({"labels": np.array([{}, {}, {}], dtype=object)}, "not a graph"),
     ],
@@ -110,6 +122,25 @@ def test_broken_arrays_are_one_sentence(changed: dict[str, object], sentence: st
     with pytest.raises(RegardError) as caught:
         read_graph(arrays(tmp_path, **changed))
     assert sentence in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("rows", "sentence"),
+    [
+        (np.ones(4), "features.npy: must have a row of features for each node, but has the shape [4]"),
+        (np.array([[1.0], [np.inf]]), "features.npy: features[1, 0] is inf, which is no number of float32"),
+    ],
+)
+def test_broken_dense_features_are_one_sentence(rows: np.ndarray, sentence: str, tmp_path: Path) -> None:
+    place = folder(tmp_path, features=None)
+    np.save(place / "features.npy", rows)
+    with pytest.raises(RegardError) as caught:
+        read_graph(place)
+    assert sentence in str(caught.value)
+
+
+def test_an_archive_without_labels_is_a_graph_all_the_same(tmp_path: Path) -> None:
+    assert looks_like_graph(arrays(tmp_path, labels=None))
 
 
 def test_other_files_are_one_sentence(tmp_path: Path) -> None:
