@@ -29,9 +29,9 @@ from torch import Tensor
 
 from regard.base.errors import RegardError
 from regard.base.files import read_lines
+from regard.data.vector_files import LARGEST, fits
 
 _SPLITS = {"train": "train", "dev": "dev", "valid": "dev", "val": "dev", "validation": "dev", "test": "test"}
-_LARGEST = float(np.finfo(np.float32).max)
 _SPARSE = ("feature_indptr", "feature_indices", "feature_values", "feature_shape")
 
 
@@ -237,8 +237,8 @@ def _amount(path: Path | str, line: int, text: str) -> float:
         found = float(text)
     except ValueError:
         raise RegardError(f"{path}: line {line}: behind the colon must stand a number, but there is '{text}'") from None
-    if not abs(found) <= _LARGEST:
-        raise RegardError(f"{path}: line {line}: '{text}' is no number of float32, whose largest is {_LARGEST:.1e}")
+    if not fits(found):
+        raise RegardError(f"{path}: line {line}: '{text}' is no number of float32, whose largest is {LARGEST:.1e}")
     return found
 
 

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from regard.base.errors import RegardError
 from regard.data.item import even_rows
-from regard.data.vector_files import Vectors, member_of, objects_in, vectors_in
+from regard.data.vector_files import LARGEST, Vectors, fits, member_of, objects_in, vectors_in
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,8 +119,10 @@ def _target(target: Any, where: str) -> tuple[float, ...] | str:
     if isinstance(target, str) and target.strip():
         return target
     numbers = target if isinstance(target, list) else [target]
-    if not all(isinstance(one, int | float) and not isinstance(one, bool) and np.isfinite(one) for one in numbers):
+    if not numbers or not all(isinstance(one, int | float) and not isinstance(one, bool) for one in numbers):
         raise RegardError(f"{where}: the target must be a number, a list of numbers or a class, but is {target!r}")
+    if not all(fits(one) for one in numbers):
+        raise RegardError(f"{where}: the target has a number that is none of float32, whose largest is {LARGEST:.1e}")
     return tuple(map(float, numbers))
 
 

@@ -19,6 +19,7 @@ from regard.base.errors import RegardError
 from regard.data.formats.jsonl import Jsonl
 from regard.data.pointing import PointingRule
 
+LARGEST = float(np.finfo(np.float32).max)
 Vectors = NDArray[np.float64]
 """[size, width]"""
 
@@ -30,15 +31,20 @@ def vectors_in(content: Any, where: str, width: int | None = None) -> Vectors:
     rows = [row if isinstance(row, list) else [row] for row in content]
     for at, row in enumerate(rows):
         wanted = len(rows[0]) if width is None else width
-        odd = next((number for number in row if isinstance(number, bool) or not isinstance(number, int | float)), None)
-        if odd is not None or not row:
+        if not row or not all(isinstance(number, int | float) and not isinstance(number, bool) for number in row):
             raise RegardError(f"{where}: vector {at} must be numbers, but is {_shown(content[at])}")
         if len(row) != wanted:
             raise RegardError(f"{where}: vector {at} has {len(row)} numbers, but {wanted} are expected")
-    found = np.array(rows, dtype=np.float64).reshape(len(rows), -1 if rows else width or 0)
-    if not np.isfinite(found).all():
-        raise RegardError(f"{where}: numbers must be finite")
-    return found
+        if not all(fits(number) for number in row):
+            raise RegardError(
+                f"{where}: vector {at} has a number that is none of float32, whose largest is {LARGEST:.1e}"
+            )
+    return np.array(rows, dtype=np.float64).reshape(len(rows), -1 if rows else width or 0)
+
+
+def fits(number: float) -> bool:
+    """Whether a number is finite as float32, in which models compute."""
+    return abs(number) <= LARGEST
 
 
 def objects_in(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -29,6 +29,12 @@ def test_sets_are_read_also_empty_ones(tmp_path: Path) -> None:
         ('{"elements": [[1, 2]]}', "line 2: has no 'target'; it has: elements"),
         ('{"elements": [[1, 2]], "target": "x"}', "line 2: the target is a class, but in the first line 1 numbers"),
         ('{"elements": [[1, 2]], "target": null}', "line 2: the target must be a number, a list of numbers or a class"),
+        ('{"elements": [[1, 2]], "target": []}', "line 2: the target must be a number, a list of numbers or a class"),
+        ('{"elements": [[1, 2]], "target": 1e39}', "line 2: the target has a number that is none of float32"),
+        (
+            f'{{"elements": [[1, 2]], "target": 1{"0" * 400}}}',
+            "line 2: the target has a number that is none of float32",
+        ),
         (
             '{"elements": [[1, 2]], "target": [1, 2]}',
             "line 2: the target is 2 numbers, but in the first line 1 numbers",

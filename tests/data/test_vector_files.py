@@ -47,6 +47,9 @@ def test_plain_numbers_are_vectors_of_one() -> None:
         ('{"points": [[1, 2]], "answer": "0"}', "the answer must be a list of positions"),
         ('{"points": [[1, 2]], "answer": [1]}', "the answer names position 1, but there are 1 points, from 0"),
         ('{"points": [[1, 1e999]], "answer": [0]}', "line 2"),
+        ('{"points": [[1, 1e39]], "answer": [0]}', "vector 0 has a number that is none of float32"),
+        (f'{{"points": [[1, 1{"0" * 400}]], "answer": [0]}}', "vector 0 has a number that is none of float32"),
+        ('{"points": [[1, null]], "answer": [0]}', "vector 0 must be numbers, but is [1,null]"),
     ],
 )
 def test_mistakes_name_their_line(line: str, complaint: str, tmp_path: Path) -> None:
