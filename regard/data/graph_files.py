@@ -29,7 +29,7 @@ from torch import Tensor
 
 from regard.base.errors import RegardError
 from regard.base.files import read_lines
-from regard.data.vector_files import LARGEST, fits
+from regard.data.vector_files import LARGEST_FLOAT32, fits_float32
 
 _SPLITS = {"train": "train", "dev": "dev", "valid": "dev", "val": "dev", "validation": "dev", "test": "test"}
 _SPARSE = ("feature_indptr", "feature_indices", "feature_values", "feature_shape")
@@ -237,8 +237,10 @@ def _amount(path: Path | str, line: int, text: str) -> float:
         found = float(text)
     except ValueError:
         raise RegardError(f"{path}: line {line}: behind the colon must stand a number, but there is '{text}'") from None
-    if not fits(found):
-        raise RegardError(f"{path}: line {line}: '{text}' is no number of float32, whose largest is {LARGEST:.1e}")
+    if not fits_float32(found):
+        raise RegardError(
+            f"{path}: line {line}: '{text}' is no number of float32, whose largest is {LARGEST_FLOAT32:.1e}"
+        )
     return found
 
 

@@ -18,7 +18,7 @@ from torch import Tensor
 
 from regard.base.errors import RegardError
 from regard.data.item import even_rows
-from regard.data.vector_files import LARGEST, Vectors, fits, member_of, objects_in, vectors_in
+from regard.data.vector_files import LARGEST_FLOAT32, Vectors, fits_float32, member_of, objects_in, vectors_in
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,8 +121,10 @@ def _target(target: Any, where: str) -> tuple[float, ...] | str:
     numbers = target if isinstance(target, list) else [target]
     if not numbers or not all(isinstance(one, int | float) and not isinstance(one, bool) for one in numbers):
         raise RegardError(f"{where}: the target must be a number, a list of numbers or a class, but is {target!r}")
-    if not all(fits(one) for one in numbers):
-        raise RegardError(f"{where}: the target has a number that is none of float32, whose largest is {LARGEST:.1e}")
+    if not all(fits_float32(one) for one in numbers):
+        raise RegardError(
+            f"{where}: the target has a number that is none of float32, whose largest is {LARGEST_FLOAT32:.1e}"
+        )
     return tuple(map(float, numbers))
 
 

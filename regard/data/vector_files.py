@@ -19,7 +19,7 @@ from regard.base.errors import RegardError
 from regard.data.formats.jsonl import Jsonl
 from regard.data.pointing import PointingRule
 
-LARGEST = float(np.finfo(np.float32).max)
+LARGEST_FLOAT32 = float(np.finfo(np.float32).max)
 Vectors = NDArray[np.float64]
 """[size, width]"""
 
@@ -35,16 +35,16 @@ def vectors_in(content: Any, where: str, width: int | None = None) -> Vectors:
             raise RegardError(f"{where}: vector {at} must be numbers, but is {_shown(content[at])}")
         if len(row) != wanted:
             raise RegardError(f"{where}: vector {at} has {len(row)} numbers, but {wanted} are expected")
-        if not all(fits(number) for number in row):
+        if not all(fits_float32(number) for number in row):
             raise RegardError(
-                f"{where}: vector {at} has a number that is none of float32, whose largest is {LARGEST:.1e}"
+                f"{where}: vector {at} has a number that is none of float32, whose largest is {LARGEST_FLOAT32:.1e}"
             )
     return np.array(rows, dtype=np.float64).reshape(len(rows), -1 if rows else width or 0)
 
 
-def fits(number: float) -> bool:
+def fits_float32(number: float) -> bool:
     """Whether a number is finite as float32, in which models compute."""
-    return abs(number) <= LARGEST
+    return abs(number) <= LARGEST_FLOAT32
 
 
 def objects_in(path: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
