@@ -13,7 +13,7 @@ from regard.base.errors import UsageError
 from regard.data.links import Links
 from regard.data.pairs import pad
 from regard.data.subwords.open_words import encode_pairs, open_vocabulary
-from regard.data.subwords.tokenizer import EOS, SubwordPair, Subwords
+from regard.data.subwords.tokenizer import EOS, UNK, SubwordPair, Subwords
 from regard.decoding import segment
 from regard.decoding.batching import in_batches
 from regard.decoding.constrained import WIDEST
@@ -238,7 +238,16 @@ class Translator(SourceVectors):
 
     def _start(self, piece: str, prefix: str, at: int) -> tuple[int, ...]:
         """The ids that the translation of a part starts with: those of the prefix, if it is the first."""
-        return () if at or not prefix else tuple(self.opened(piece).target.encode(prefix))
+        if at or not prefix:
+            return ()
+        target = self.opened(piece).target
+        ids = tuple(target.encode(prefix))
+        if UNK in ids:
+            lost = target.normalize(prefix)
+            spelled = target.encode_with_offsets(lost)
+            shown = ", ".join(dict.fromkeys(lost[one.start : one.end].strip() for one in spelled if one.id == UNK))
+            raise UsageError(f"translate: the prefix '{prefix}' has {shown}, which the model cannot write")
+        return ids
 
     def _cut_known(self, known: Mapping[str, tuple[int, ...]], piece: str) -> list[str]:
         """A piece, in parts if it is too long; none if it has no tokens, which leaves it as it is."""

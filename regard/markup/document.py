@@ -56,9 +56,11 @@ class Keeping:
     kept: Kept = _DEFAULT
 
     @classmethod
-    def between(cls, source: Subwords, target: Subwords, kinds: tuple[str, ...] = ALWAYS) -> Self:
-        """Keeps placeholders of these kinds, and what the source's subwords cannot read."""
-        return cls(Kept(kinds, Unreadable(source, target)))
+    def between(
+        cls, source: Subwords, target: Subwords, kinds: tuple[str, ...] = ALWAYS, *, copies: bool = False
+    ) -> Self:
+        """Keeps placeholders of these kinds, and what the source cannot read, unless the model `copies` it."""
+        return cls(Kept(kinds, None if copies else Unreadable(source, target)))
 
     def finds(self, text: str) -> list[Span]:
         """The spans of the placeholders in a text."""

@@ -44,7 +44,7 @@ from regard.decoding.opening import (
     strategy_of,
     subwords_of,
 )
-from regard.decoding.scorer import most_positions
+from regard.decoding.scorer import copies, most_positions
 from regard.decoding.sentences import ended, several
 from regard.decoding.strategies.beam import Beam
 from regard.decoding.strategies.greedy import Greedy
@@ -263,7 +263,7 @@ class Translate(Task):
             shortlist=shortlist_of(first) if shortlist else None,
             language=source_language_of(first),
             split=split_of(first),
-            keeper=Keeping.between(pair.source, pair.target),
+            keeper=Keeping.between(pair.source, pair.target, copies=any(map(copies, models))),
         )
         if aligns(translator):
             translator.aligner = Aligner(translator, grain="segments")

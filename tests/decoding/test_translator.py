@@ -16,6 +16,7 @@ from regard.decoding.strategies.greedy import Greedy
 from regard.decoding.translation import Pair, Translation
 from regard.decoding.translator import Translator
 from regard.layers.pointer_generator import Copying
+from regard.markup.document import Keeping
 from regard.models.seq2seq import Seq2seq
 from regard.models.transformer import Transformer
 from tests.data.examples import LINES, subwords
@@ -320,3 +321,18 @@ def test_copying_models_are_an_ensemble_of_their_own_and_have_no_shortlist() -> 
     words = Shortlist.learn([([5, 3], [5, 3])], len(one.source), len(one.target))
     with pytest.raises(UsageError, match="load it without a shortlist"):
         copying(shortlist=words)
+
+
+def test_a_prefix_that_cannot_be_written_is_refused_in_one_sentence() -> None:
+    with pytest.raises(UsageError, match=r"^translate: the prefix 'Żółw' has .*, which the model cannot write$"):
+        translator().translate(["A dog"], prefixes=["Żółw"])
+    with pytest.raises(UsageError, match="which the model cannot write"):
+        copying().translate(["Ω ж"], prefixes=["Żółw"])  # copied from a source alone that has it
+
+
+def test_a_model_that_copies_is_not_patched_for_what_its_vocabulary_lacks() -> None:
+    known = subwords()
+    (kept, copied) = (Keeping.between(known, known, copies=copies) for copies in (False, True))
+    assert kept.finds("A dog 😀")
+    assert not copied.finds("A dog 😀")
+    assert copied.finds("A dog {name}")  # placeholders are kept by both
