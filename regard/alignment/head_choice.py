@@ -51,9 +51,11 @@ class HeadChoice:
     def from_dict(cls, table: Mapping[str, Any]) -> Self:
         """The choice from what `to_dict` wrote."""
         try:
-            heads = tuple((str(layer), int(head)) for layer, head in table["heads"])
-            choice = cls(heads, int(table["shift"]), str(table.get("measure", "")), float(table.get("score", 0.0)))
-        except (KeyError, TypeError, ValueError) as error:
+            heads, shift = tuple((str(layer), head) for layer, head in table["heads"]), table["shift"]
+            if not heads or not all(type(head) is int and head >= 0 for _, head in heads) or shift not in (0, 1):
+                raise ValueError("they must be heads from 0 on, with a shift of 0 or 1")
+            choice = cls(heads, int(shift), str(table.get("measure", "")), float(table.get("score", 0.0)))
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise RegardError(
                 f"the model's alignment heads cannot be read: {error}; choose anew, regard heads"
             ) from error

@@ -137,6 +137,13 @@ FORGERIES: dict[str, Forgery] = {
         f"alignment is {bad!r}": put("extras", "alignment", bad)
         for bad in ([], "x", {"heads": 5, "shift": 0}, {"heads": [["nowhere", 0]], "shift": 0})
     },
+    **{
+        f"alignment {name} is {bad!r}": put("extras", "alignment", name, bad)
+        for name, bad in (
+            *(("heads", [["decoder.layers.0.cross", head]]) for head in (-1, 2, 0.5, float("inf"), None)),
+            *(("heads", []), ("shift", -1), ("shift", 2), ("shift", HUGE), ("shift", float("inf")), ("score", 10**400)),
+        )
+    },
     "int8 weights": weights(lambda own, name: own.update({name: own[name].to(torch.int8)})),
     "bool weights": weights(lambda own, name: own.update({name: own[name] > 0})),
     "int64 weights": weights(lambda own, name: own.update({name: own[name].long()})),
@@ -169,6 +176,7 @@ FORGERIES: dict[str, Forgery] = {
     ),
     "a tokenizer that drops merges": tokenizer(lambda own: own["model"].update(dropout=0.9)),
     "a tokenizer with an added id of 2^31": tokenizer(lambda own: own["added_tokens"][0].update(id=2**31)),
+    "a tokenizer with another unknown token": tokenizer(lambda own: own["model"].update(unk_token="")),
     "a tokenizer with a model of no kind": tokenizer(lambda own: own["model"].update(type="Neural")),
     "a tokenizer with a step of no kind": tokenizer(lambda own: own.update(normalizer={"type": "Boom"})),
     "a tokenizer with a nested normalizer": tokenizer(lambda own: own.update(normalizer=_nested({"type": "NFC"}, 200))),

@@ -3,6 +3,7 @@
 import json
 import resource
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 from regard.base.errors import RegardError
 from regard.loading import load
 from tests.faults.campaign import LONG, report, times
-from tests.faults.forged import FORGERIES, Tensors, Texts, put, write
+from tests.faults.forged import FORGERIES, Tensors, Texts, model, put, write
 
 ROOM = 2 << 30  # bytes beyond what the process has
 
@@ -68,6 +69,46 @@ def paths(tree: Any, here: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
             yield from paths(value, (*here, name))
 
 
+ODD: list[Any] = [
+    *(None, True, False, 0, 1, -1, 2, 3, 2**31, 2**63, -(2**63), 10**30, 0.0, 0.5, -0.5, 1e300, float("nan")),
+    *(float("inf"), "", "x", "none", "0", "\0", [], [[]], [0], ["x"], {}, {"x": 0}, {"name": "x"}, {"type": "x"}),
+]
+
+
+def test_each_odd_value_at_each_place_is_refused_or_works(tmp_path: Path) -> None:
+    if not LONG:
+        return
+    good, tried, faults = 0, 0, []
+    parsed = {name: getattr(model(), name) for name in ("config", "task", "sizes", "tokenizers", "extras")}
+    inner = json.loads(parsed["tokenizers"]["target"])
+    small = [path for path in paths(inner) if "vocab" not in path[1:]]
+    for where in [*paths(parsed | {"tied": {}}), *(("", *own) for own in small)]:
+        for value in ODD:
+            tried += 1
+            try:
+                use(write(tmp_path / "model", partial(put_at, where, value)))
+            except RegardError as error:
+                if len(str(error).splitlines()) != 1:
+                    faults.append((where, value, str(error)))
+                    continue
+            except Exception as error:
+                faults.append((where, value, repr(error)))
+                continue
+            good += 1
+    assert not faults[:20]
+    report("odd values at each place", good, tried)
+
+
+def put_at(where: tuple[Any, ...], value: Any, texts: Texts, tensors: Tensors) -> None:
+    """Put a value at a place of the texts, or after an empty name at one of both tokenizers."""
+    if where[0]:
+        put(*where, value)(texts, tensors)
+        return
+    content = json.loads(texts["tokenizers"]["target"])
+    put(*where[1:], value)(content, tensors)
+    texts["tokenizers"] = dict.fromkeys(("source", "target"), json.dumps(content))
+
+
 def test_any_value_at_any_place_is_refused_or_works(tmp_path: Path) -> None:
     tried = 0
 
@@ -90,9 +131,4 @@ def forge_any(data: st.DataObject, texts: Texts, tensors: Tensors) -> None:
     content = json.loads(texts["tokenizers"]["target"])
     parts = {name: texts[name] for name in ("config", "task", "sizes", "tokenizers", "extras", "tied")}
     where = data.draw(st.sampled_from([*paths(parts), *(("", *own) for own in paths(content))]))
-    value = data.draw(VALUES)
-    if where[0] == "":
-        put(*where[1:], value)(content, tensors)
-        texts["tokenizers"] = dict.fromkeys(("source", "target"), json.dumps(content))
-    else:
-        put(*where, value)(texts, tensors)
+    put_at(where, data.draw(VALUES), texts, tensors)

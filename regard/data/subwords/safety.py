@@ -48,6 +48,7 @@ def _wrong(content: dict[str, Any]) -> str | None:
     return (
         _wrong_vocabulary(model)
         or _wrong_merges(model)
+        or _wrong_unknown(content)
         or _wrong_added(content.get("added_tokens") or [], len(model["vocab"]))
         or next((wrong for part in _STEPS if (wrong := _wrong_steps(content.get(part), part))), None)
     )
@@ -77,6 +78,16 @@ def _wrong_merges(model: dict[str, Any]) -> str | None:
         if first not in vocabulary or second not in vocabulary or first + second[len(prefix) :] not in vocabulary:
             return f"a merge joins {first!r} and {second!r}, of which a piece is not in the vocabulary"
     return None
+
+
+def _wrong_unknown(content: dict[str, Any]) -> str | None:
+    """What is unknown must have a token to stand for it; to those who read bytes, nothing is unknown."""
+    model = content["model"]
+    unknown = model.get("unk_token")
+    if model["type"] == "Unigram" or unknown is None or unknown in model["vocab"]:
+        return None
+    steps = json.dumps([content.get("normalizer"), content.get("pre_tokenizer")])
+    return None if '"ByteLevel"' in steps else f"its unknown token {unknown!r} is not in the vocabulary"
 
 
 def _wrong_added(added: list[Any], size: int) -> str | None:

@@ -142,7 +142,10 @@ class Subwords:
         return encoded
 
     def _encode_rows(self, texts: Sequence[str]) -> list[list[int]]:
-        encoded = self.tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+        try:
+            encoded = self.tokenizer.encode_batch_fast(list(texts), add_special_tokens=False)
+        except Exception as error:  # the library has no class of its own for what a vocabulary does not have
+            raise RegardError(f"subwords: the tokenizer cannot encode this text: {error}") from error
         return [item.ids for item in encoded]
 
     @cached_property

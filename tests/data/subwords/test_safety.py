@@ -8,6 +8,7 @@ import pytest
 
 from regard.base.errors import RegardError
 from regard.data.subwords.safety import check_tokenizer
+from regard.data.subwords.tokenizer import Subwords
 from tests.data.examples import subwords
 
 
@@ -25,6 +26,7 @@ def test_our_own_pass(kind: str) -> None:
         (lambda own: own["model"].update(dropout=0.5), "at random"),
         (lambda own: own["model"].update(merges=["a b c"]), "too many values"),
         (lambda own: own["model"].update(merges=[["zzz", "a"]]), "not in the vocabulary"),
+        (lambda own: own["model"].update(unk_token="nothing"), "unknown token 'nothing' is not in the vocabulary"),
         (lambda own: own["added_tokens"][0].update(id=-1), "leaves a gap"),
         (lambda own: own.update(decoder={"type": "Magic"}), "not known"),
         (lambda own: own.update(pre_tokenizer={"type": "FixedLength", "length": 10**9}), "too large"),
@@ -40,6 +42,15 @@ def test_what_is_not_safe_is_refused(change: Callable[[dict[str, Any]], object],
     change(content)
     with pytest.raises(RegardError, match=sentence):
         check_tokenizer(json.dumps(content), "a")
+
+
+def test_to_a_tokenizer_of_bytes_nothing_is_unknown() -> None:
+    content = json.loads(subwords().to_json())
+    content["model"]["unk_token"] = ""
+    content["pre_tokenizer"] = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
+    check_tokenizer(json.dumps(content), "a")
+    with pytest.raises(RegardError, match="cannot encode this text: "):
+        Subwords.from_json(json.dumps(content)).encode_batch(["語"])
 
 
 @pytest.mark.parametrize("text", ["", "[]", "5", "[" * 100_000, "{}", '{"model": 5}', '{"model": {"type": "BPE"}}'])
