@@ -126,9 +126,11 @@ def row_set(path: Path, array: NDArray[Any], **known: Any) -> RowSet:
     """An array [examples, …] as rows, checked."""
     if array.ndim < 2 or not array.size or array.dtype.kind not in "buif":
         raise RegardError(f"{path}: must hold numbers [examples, …], but holds {array.dtype} {list(array.shape)}")
-    rows = array.reshape(len(array), -1).astype(np.float32) / (255.0 if array.dtype == np.uint8 else 1.0)
+    with np.errstate(over="ignore"):
+        rows = array.reshape(len(array), -1).astype(np.float32) / (255.0 if array.dtype == np.uint8 else 1.0)
     if not np.isfinite(rows).all():
-        raise RegardError(f"{path}: example {int((~np.isfinite(rows)).any(1).argmax())} holds NaN or infinity")
+        wrong = int((~np.isfinite(rows)).any(1).argmax())
+        raise RegardError(f"{path}: example {wrong} holds NaN, infinity or a number beyond float32")
     return RowSet(rows.astype(np.float32), tuple(array.shape[1:]), **known)
 
 

@@ -54,7 +54,7 @@ def test_arrays_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     with pytest.raises(RegardError, match="has 3 labels, but 2 inputs"):
         read_rows(tmp_path / "a.npz")
     np.save(tmp_path / "nan.npy", np.array([[1.0, 2.0], [np.nan, 1.0]]))
-    with pytest.raises(RegardError, match="example 1 holds NaN or infinity"):
+    with pytest.raises(RegardError, match="example 1 holds NaN, infinity or a number beyond float32"):
         read_rows(tmp_path / "nan.npy")
 
 
