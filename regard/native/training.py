@@ -87,7 +87,7 @@ class TrainingKernels(Library):
         """The gradients by query, key and value, given that by what was read."""
         gradient = in_rows(gradient)
         given, space = self._reading(sides, gradient, log_sum)
-        made = [torch.empty_like(side.transpose(1, 2).contiguous()) for side in sides[:3]]
+        made = [side.new_empty(side.transpose(1, 2).shape) for side in sides[:3]]
         given.by_query, given.by_key, given.by_value = (one.data_ptr() for one in made)
         self.library.read_backward(ctypes.byref(given))
         del space

@@ -159,6 +159,18 @@ def test_attention_and_its_gradient(
         near(one, right, terms, max(1.0, right[right.isfinite()].abs().max().item()) * (1 + max(widths)))
 
 
+def test_parts_of_a_joint_projection_are_not_copied(made: TrainingKernels, monkeypatch: pytest.MonkeyPatch) -> None:
+    torch.manual_seed(2)
+    parts = [one.transpose(1, 2) for one in torch.randn(3, 5, 3, 2, 16).unbind(2)]
+    gradient = torch.randn(3, 5, 2, 16).transpose(1, 2)
+    whole = Sides(*(one.contiguous() for one in parts), None, 0.25)
+    wanted = made.read_back(whole, made.read(whole)[1], gradient)
+    monkeypatch.setattr(Tensor, "contiguous", lambda _: pytest.fail("a copy"))
+    sides = Sides(*parts, None, 0.25)
+    found = made.read_back(sides, made.read(sides)[1], gradient)
+    assert all(torch.equal(one, other) for one, other in zip(found, wanted, strict=True))
+
+
 def test_a_query_that_sees_nothing_reads_zeros_and_has_no_gradient(made: TrainingKernels) -> None:
     bias = torch.zeros(3, 1, 1, 5)
     bias[1] = -torch.inf
