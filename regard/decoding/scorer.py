@@ -55,9 +55,10 @@ class Scorer:
         self.models = tuple(models) if isinstance(models, Sequence) else (models,)
         if not self.models:
             raise UsageError("search: there is no model to search with")
-        if len({isinstance(model, Transducer) for model in self.models}) > 1:
+        several = len(self.models) > 1
+        if several and len({isinstance(model, Transducer) for model in self.models}) > 1:
             raise CombinationError("search: an ensemble cannot mix language models with models that read a source")
-        if len(set(map(copies, self.models))) > 1:
+        if several and len(set(map(copies, self.models))) > 1:
             raise CombinationError("search: an ensemble cannot mix models that copy words of the source with others")
         self._steppers = [packed(model) for model in self.models]
         self._words: Words | None = None

@@ -105,11 +105,13 @@ class _Inputs:
             words = self.shortlist.words(self.source, self.source_lengths, starts, strategy.suppress)
             scorer = scorer.listing(words)
             starts = [words.inside(at, start) for at, start in enumerate(starts)]
-            strategy = replace(strategy, suppress=words.inside(0, strategy.suppress), prefix=())
         states = scorer.start(self.source, self.source_lengths, len(starts))
         rules = strategy.rules(
             self.source_lengths, starts, scorer.device if self.source is None else self.source.device
         ).within(scorer.limit)
+        if words is not None:
+            suppress = torch.tensor(words.inside(0, strategy.suppress), dtype=torch.long, device=rules.most.device)
+            rules = replace(rules, suppress=suppress)
         ends = torch.tensor(self.stops, device=rules.most.device) if self.stops else None
         return SearchTask(scorer, states, rules, tuple(self.identities), stops=ends), words
 
@@ -144,7 +146,7 @@ def _count(
         return 1 if prefixes is None else len(prefixes)
     if prefixes is not None and len(prefixes) != len(source):
         raise UsageError(f"search: there are {len(source)} sentences, but {len(prefixes)} prefixes")
-    if source_lengths is not None and len(source) and int(source_lengths.min()) < 1:
+    if source_lengths is not None and len(source) and min(source_lengths.tolist()) < 1:
         raise ShapeError("search: a source has no tokens; every source must end in </s> at least")
     return len(source)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any
 
+import numpy as np
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor
@@ -116,19 +117,23 @@ class Strategy(ABC):
 
     def rules(self, source_lengths: Tensor | None, prefixes: Sequence[Sequence[int]], device: torch.device) -> Rules:
         """The rules for sentences with these sources and prefixes."""
-        given = torch.tensor([len(prefix) for prefix in prefixes], device=device)
-        if self.max_length is not None:
-            room = torch.full_like(given, self.max_length)
-        else:
-            read = torch.zeros_like(given) if source_lengths is None else source_lengths.to(device)
-            room = ((self.max_ratio * read).long() + self.max_extra).clamp(min=max(1, self.min_length))
+        given = [len(prefix) for prefix in prefixes]
+        read = [0] * len(given) if source_lengths is None else source_lengths.tolist()
+        least = [length + self.min_length if self.min_length else 0 for length in given]
+        most = [length + self._room(own) for length, own in zip(given, read, strict=True)]
         return Rules(
             suppress=torch.tensor(self.suppress, dtype=torch.long, device=device),
             no_repeat_ngram=self.no_repeat_ngram,
             forced=forced_tokens(prefixes, device),
-            least=given + self.min_length if self.min_length else torch.zeros_like(given),
-            most=given + room,
+            least=torch.tensor(least, device=device),
+            most=torch.tensor(most, device=device),
         )
+
+    def _room(self, read: int) -> int:
+        """The most tokens of an output for a source of so many tokens, in float32 as tensors would have it."""
+        if self.max_length is not None:
+            return self.max_length
+        return max(1, self.min_length, int(np.float32(self.max_ratio) * np.float32(read)) + self.max_extra)
 
 
 def strategy_for(asked: Strategy | str | None, own: Strategy, n_best: int | None = None) -> Strategy:

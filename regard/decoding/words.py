@@ -61,8 +61,8 @@ class Words:
         if not tokens:
             return ()
         own = self.tokens[sentence].cpu().numpy()
-        found = [np.flatnonzero(own == token) for token in tokens]
-        return tuple(int(places[0]) for places in found if len(places))
+        found = (_place(own, token) for token in tokens)
+        return tuple(place for place in found if place is not None)
 
     def outside(self, found: list[list[Hypothesis]]) -> list[list[Hypothesis]]:
         """Convert the tokens of hypotheses back to ids of the vocabulary."""
@@ -80,6 +80,14 @@ class Words:
         beams = len(logits) // len(self.tokens)
         listed = logits.view(len(self.tokens), beams, -1).gather(2, self.tokens[:, None].expand(-1, beams, -1))
         return listed.add_(self.bias[:, None]).flatten(0, 1)
+
+
+def _place(own: Int[np.ndarray, "words"], token: int) -> int | None:
+    """Where a token is first listed; the special ones stand first, at their own ids."""
+    if token < len(own) and own[token] == token:
+        return token
+    places = np.flatnonzero(own == token)
+    return int(places[0]) if len(places) else None
 
 
 @dataclass(frozen=True)
