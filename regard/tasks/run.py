@@ -91,6 +91,9 @@ def _task_class(table: Mapping[str, Any]) -> type[Task]:
         raise ConfigError("data.train: missing; it must be the files to learn from")
     if not isinstance(data["train"], list | tuple):
         raise ConfigError(f"data.train: must be a list, but is {data['train']!r}")
+    for at, file in enumerate(data["train"]):
+        if not isinstance(file, str | Path):
+            raise ConfigError(f"data.train[{at}]: must be the path of a file, but is {file!r}")
     fitting = [member for member in map(TASKS.get, TASKS.names) if member.suits(data)]  # type: ignore[attr-defined]
     if len(fitting) != 1:
         raise ConfigError(

@@ -66,6 +66,7 @@ def test_a_run_survives_being_written(tmp_path: Path) -> None:
         ("subwords.kind=bpee", "subwords.kind: unknown 'bpee' (did you mean 'bpe'?)"),
         ("subwords.size=3", "subwords: size must be at least"),
         ("data.train=train.en", "data.train: must be a list, but is 'train.en'"),
+        ("data.train=[5]", "data.train[0]: must be the path of a file, but is 5"),
         ("name=a/b", "name: must be the name of a folder, but is 'a/b'"),
         ("name=", "name: must be the name of a folder, but is ''"),
         ("batches", "--set batches: write it as a.b=value"),
