@@ -348,6 +348,11 @@ def activation_here(name: str, where: str) -> str:
     return _ACTIVATIONS[name]
 
 
+def places_of(positions: Mapping[str, Any] | None) -> int:
+    """How many positions are learned; 1 where positions are of another kind, which is refused by name afterwards."""
+    return int((positions or {}).get("length", 1))
+
+
 def affine(ours: str, theirs: str | tuple[str, ...], **how: Any) -> Iterator[Entry]:
     """The entries of a weight and its bias; a bias is a vector, so it is not transposed."""
     names = (theirs,) if isinstance(theirs, str) else theirs

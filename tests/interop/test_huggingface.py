@@ -438,3 +438,19 @@ def test_what_a_search_lacks_is_noted_on_import(tmp_path: Path) -> None:
     assert "generation_config.json: repetition_penalty is 1.1, which searches here do not have" in made.notes[0]
     table = read_folder(tmp_path).config["decoding"]
     assert table == {"name": "sample", "max_length": 100, "temperature": 0.6, "top_k": 50, "top_p": 1.0}
+
+
+@pytest.mark.parametrize("positions", ["sinusoidal", "rotary", "none"])
+@pytest.mark.parametrize("name", ["bert", "gpt"])
+def test_other_positions_are_refused_by_name(name: str, positions: str, tmp_path: Path) -> None:
+    subwords = vocabulary()
+    made = Artifact(
+        config={"model": {"name": name, "layers": 1, "width": 16, "heads": 2, "positions": positions}},
+        task="masked" if name == "bert" else "language",
+        sizes={"text": len(subwords)},
+        tokenizers={"text": subwords.to_json()},
+    )
+    save_artifact(tmp_path / "m.safetensors", made.with_weights(made.design().build(made.sizes).state_dict()))
+    with pytest.raises(UsageError, match=r"model.positions is .*, which '(bert|gpt2)' of transformers cannot express"):
+        export_huggingface(tmp_path / "m.safetensors", tmp_path / "out")
+    assert not (tmp_path / "out").exists()

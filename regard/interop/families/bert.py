@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from regard.interop.family import ACTIVATIONS_THERE, NEVER, Entry, Family, activation_here, affine
+from regard.interop.family import ACTIVATIONS_THERE, NEVER, Entry, Family, activation_here, affine, places_of
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Bert(Family):
 
     def config(self, model: Mapping[str, Any]) -> dict[str, Any]:
         return {
-            "max_position_embeddings": int(model["positions"]["length"]) + self.offset({"pad_token_id": 0}),
+            "max_position_embeddings": places_of(model["positions"]) + self.offset({"pad_token_id": 0}),
             "hidden_act": ACTIVATIONS_THERE[model["activation"]],
             "tie_word_embeddings": model["tie"] == "target",
         }

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from regard.interop.family import ACTIVATIONS_THERE, NEVER, Entry, Family, activation_here, affine
+from regard.interop.family import ACTIVATIONS_THERE, NEVER, Entry, Family, activation_here, affine, places_of
 
 _EPSILON = 1e-12
 
@@ -58,7 +58,7 @@ class Distilbert(Family):
 
     def config(self, model: Mapping[str, Any]) -> dict[str, Any]:
         return {
-            "max_position_embeddings": int(model["positions"]["length"]),
+            "max_position_embeddings": places_of(model["positions"]),
             "activation": ACTIVATIONS_THERE[model["activation"]],
             "tie_word_embeddings": model["tie"] == "target",
             "sinusoidal_pos_embds": False,

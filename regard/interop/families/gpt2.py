@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from regard.interop.family import ACTIVATIONS_THERE, Entry, Family, activation_here, affine
+from regard.interop.family import ACTIVATIONS_THERE, Entry, Family, activation_here, affine, places_of
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Gpt2(Family):
 
     def config(self, model: Mapping[str, Any]) -> dict[str, Any]:
         return {
-            "n_positions": int(model["positions"]["length"]),
+            "n_positions": places_of(model["positions"]),
             "activation_function": ACTIVATIONS_THERE[model["activation"]],
             "tie_word_embeddings": model["tie"] == "target",
             "embd_pdrop": model["dropout"],
