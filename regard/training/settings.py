@@ -14,6 +14,8 @@ Precision = Literal["auto", "float32", "bfloat16"]
 Chosen = Literal["best", "last"]
 Distribution = Literal["replicas", "shards"]
 _MOST_LANES = 1_024
+_MOST_BATCHES = 100_000
+"""of one step, which are all held until it is taken"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,6 +88,7 @@ class TrainingSettings:
         check_at_least("training", 0, seed=self.seed)
         check_at_most("training", 2**63 - 1, seed=self.seed)
         check_at_most("training", _MOST_LANES, lanes=self.lanes or 1)
+        check_at_most("training", _MOST_BATCHES, accumulate=self.accumulate)
         check_at_least("training", 1, lanes=1 if self.lanes is None else self.lanes)
         for name in ("steps", "epochs", "patience"):
             check_at_least("training", 1, **{name: 1 if getattr(self, name) is None else getattr(self, name)})

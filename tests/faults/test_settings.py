@@ -24,6 +24,7 @@ MISTAKES: list[tuple[str, Any, str]] = [
     ("training.optimizer.learning_rate", float("inf"), "learning_rate must be more than 0, and finite"),
     ("training.clip", float("nan"), "clip must be more than 0"),
     ("training.lanes", 10**6, "lanes must be at most"),
+    ("training.accumulate", 2**31, "accumulate must be at most"),
     ("subwords.size", 10**12, "size must be at most"),
     ("name", "a\0b", "must be the name of a folder"),
     ("data.train", ["a\0", "b"], "cannot|NUL"),
