@@ -19,8 +19,11 @@ from torch import Tensor
 from transformers import CONFIG_MAPPING
 
 from regard.base.errors import RegardError
+from regard.data.subwords.tokenizer import BOS
 from regard.interop.family import FAMILIES, standing_for
 from regard.interop.huggingface import export_huggingface, import_folder, read_folder
+from regard.runs.artifact import Artifact, save_artifact
+from tests.decoding.readers import vocabulary
 from tests.interop import hf_folders as folders
 
 ROUNDS = 16
@@ -272,3 +275,59 @@ def test_a_random_folder_gives_the_same_numbers_or_one_sentence(family: str, tmp
         assert not lacking["unexpected_keys"]
         same += 1
     assert same >= ROUNDS // 5, refused
+
+
+def design_of(name: str, draw: Random) -> dict[str, Any]:
+    """Settings of a model of ours, half of which transformers cannot express."""
+    heads = draw.choice([1, 2, 3])
+    table: dict[str, Any] = {"name": name, "width": heads * draw.choice([4, 6]), "heads": heads, "dropout": 0.0}
+    pairs = name in ("transformer", "t5")
+    table |= {"encoder_layers": 1, "decoder_layers": 2} if pairs else {"layers": draw.choice([1, 2])}
+    ties = {"transformer": ["none", "target", "all"], "t5": ["embeddings", "all"]}.get(name, ["none", "target"])
+    choices: dict[str, list[Any]] = {
+        "activation": ["relu", "gelu", "silu", "tanh"], "feedforward": [9, 40], "norm_epsilon": [1e-3, 1e-5],
+        "linear_bias": ["none", "all"], "feed": ["plain", "gated"], "norm": ["layer", "rms"], "tie": ties,
+        "norm_place": ["before", "after"], "positions": ["learned(30)", "sinusoidal", "rotary", "none"],
+    }  # fmt: skip
+    return table | {key: draw.choice(values) for key, values in choices.items() if draw.random() < 0.2}
+
+
+EXPORTED = {
+    "bert": ("masked", "AutoModelForMaskedLM"),
+    "gpt": ("language", "AutoModelForCausalLM"),
+    "t5": ("translate", "AutoModelForSeq2SeqLM"),
+    "transformer": ("translate", "AutoModelForSeq2SeqLM"),
+}
+
+
+@pytest.mark.parametrize("name", EXPORTED)
+def test_a_random_design_is_written_with_the_same_numbers_or_refused(name: str, tmp_path: Path) -> None:
+    (task, kind), subwords, same = EXPORTED[name], vocabulary(), 0
+    sides = ("source", "target") if task == "translate" else ("text",)
+    for number in range(ROUNDS):
+        place, table = tmp_path / str(number), design_of(name, Random(f"{name} {number}"))
+        sizes, texts = dict.fromkeys(sides, len(subwords)), dict.fromkeys(sides, subwords.to_json())
+        made = Artifact(config={"model": table}, task=task, sizes=sizes, tokenizers=texts)
+        torch.manual_seed(number)
+        model = made.design().build(sizes).eval()
+        save_artifact(tmp_path / f"{number}.safetensors", made.with_weights(model.state_dict()))
+        try:
+            export_huggingface(tmp_path / f"{number}.safetensors", place)
+        except RegardError as error:
+            assert "\n" not in str(error)
+            assert not place.exists()
+            continue
+        theirs, lacking = getattr(transformers, kind).from_pretrained(place, output_loading_info=True)
+        assert not lacking["missing_keys"]
+        assert not lacking["unexpected_keys"]
+        tokens, lengths = torch.randint(4, len(subwords), (2, 7)), torch.tensor([7, 7])
+        with torch.no_grad():
+            if task == "translate":
+                said = torch.cat([torch.full((2, 1), BOS), tokens[:, :4]], 1)
+                got, expected = model(tokens, lengths, said), theirs.eval()(input_ids=tokens, decoder_input_ids=said)
+            else:
+                got = model.output(model(tokens, lengths)) if task == "masked" else model(None, None, tokens)
+                expected = theirs.eval()(tokens)
+        folders.close(expected.logits, got, 1e-4)
+        same += 1
+    assert same >= ROUNDS // 5
