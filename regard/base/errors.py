@@ -3,8 +3,11 @@
 Commands print the sentence and exit with the error's code; a traceback means a bug in Regard.
 """
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
+
+_CONTROLS = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 class RegardError(Exception):
@@ -17,6 +20,10 @@ class RegardError(Exception):
     """
 
     exit_code = 1
+
+    def __str__(self) -> str:
+        """The message in one line: what it quotes may have line breaks and other control characters."""
+        return _CONTROLS.sub(lambda found: repr(found[0])[1:-1], super().__str__())
 
 
 class UsageError(RegardError, ValueError):
