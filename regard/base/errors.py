@@ -23,7 +23,7 @@ class RegardError(Exception):
 
     def __str__(self) -> str:
         """The message in one line: what it quotes may have line breaks and other control characters."""
-        return _CONTROLS.sub(lambda found: repr(found[0])[1:-1], super().__str__())
+        return _CONTROLS.sub(lambda found: repr(found[0])[1:-1], super().__str__().replace("\n", " "))
 
 
 class UsageError(RegardError, ValueError):
