@@ -11,8 +11,8 @@ from jaxtyping import Bool, Float, Int, Int32
 from torch import Tensor
 
 from regard.base.errors import ConfigError, check_at_least, check_at_most
+from regard.decoding.gumbel import gumbel_noise
 from regard.decoding.hypothesis import Hypothesis
-from regard.decoding.noise import gumbel_noise
 from regard.decoding.one_way import walk
 from regard.decoding.rules import Offer
 from regard.decoding.strategy import SearchTask, Strategy

@@ -1,6 +1,6 @@
 import torch
 
-from regard.decoding.noise import gumbel_noise
+from regard.decoding.gumbel import gumbel_noise
 
 
 def keys(count: int) -> torch.Tensor:
