@@ -15,6 +15,7 @@ import torch
 from regard.base.config import to_dict
 from regard.base.errors import RegardError, UsageError, unknown
 from regard.data.subwords.tokenizer import BOS, EOS, PAD
+from regard.decoding.opening import strategy_of
 from regard.interop.class_names import class_names, is_multi_label
 from regard.interop.dense_steps import CLASSIFYING_STEPS, read_dense_steps, write_dense_steps
 from regard.interop.export_folder import MANIFEST, making
@@ -113,7 +114,7 @@ def _read_folder(folder: Path) -> Artifact:
     search, notes = _search(family, config, folder)
     first = next(iter(orders.values()))
     order: Any = first if all(one == first for one in orders.values()) else dict(orders)
-    return Artifact(
+    artifact = Artifact(
         config={"model": resolved, **({} if search is None else {"decoding": search})},
         task=task,
         sizes=sizes,
@@ -122,6 +123,8 @@ def _read_folder(folder: Path) -> Artifact:
         weights=weights,
         name=str(folder),
     )
+    strategy_of(artifact)  # refuses a search that no command could do, such as one of -5 beams
+    return artifact
 
 
 def export_huggingface(model: str | Path, out: str | Path, *, force: bool = False, task: str | None = None) -> None:

@@ -5,6 +5,7 @@ Of a language model it is noted, since commands choose its search anyway.
 """
 
 from collections.abc import Callable, Mapping
+from sys import float_info
 from typing import Any
 
 from regard.base.errors import RegardError
@@ -59,6 +60,8 @@ _TOKENS = (
 _SAMPLED = {"temperature": 1.0, "top_k": 50, "top_p": 1.0}
 """what transformers takes for sampling where a folder does not say"""
 _LONGEST_TEXT = 100
+_USUAL_LENGTH = 20
+"""what older configs have as `max_length` though nobody asked for it"""
 SEARCH_SETTINGS = frozenset({*_READ, *_CHECKED, *_HARMLESS, *_TOKENS})
 """every setting of a search, so that they are known in the config of a model that writes nothing, too"""
 
@@ -105,9 +108,6 @@ def search_of_texts(told: Mapping[str, Any], said: Mapping[str, Any]) -> tuple[d
         return None, notes
     longest = _LONGEST_TEXT if both.get("max_new_tokens") is None else _whole(both, "max_new_tokens")
     return _table(both, {"max_length": longest}, _whole(both, "min_new_tokens")), notes
-
-
-_USUAL_LENGTH = 20
 
 
 def _table(both: Mapping[str, Any], how: dict[str, Any], least: int) -> dict[str, Any]:
@@ -162,6 +162,7 @@ def _number(both: Mapping[str, Any], name: str, usual: float) -> float:
 
 def _read(both: Mapping[str, Any], name: str, usual: float, kind: Callable[[Any], float]) -> float:
     value = usual if both.get(name) is None else both[name]
-    if isinstance(value, bool | str) or not isinstance(value, int | float) or kind(value) != value:
+    numeric = isinstance(value, int | float) and not isinstance(value, bool)
+    if not numeric or not abs(value) <= float_info.max or kind(value) != value:
         raise RegardError(f"{name} is {value!r}, which is no {'whole ' if kind is int else ''}number")
     return value

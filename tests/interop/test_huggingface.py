@@ -440,6 +440,22 @@ def test_what_a_search_lacks_is_noted_on_import(tmp_path: Path) -> None:
     assert table == {"name": "sample", "max_length": 100, "temperature": 0.6, "top_k": 50, "top_p": 1.0}
 
 
+@pytest.mark.parametrize(
+    ("said", "sentence"),
+    [
+        ({"num_beams": -5}, "decoding: beam: size must be at least 1, but is -5"),
+        ({"do_sample": True, "top_p": 7.0}, "decoding: sample: top_p must be more than 0 and at most 1, but is 7.0"),
+        ({"do_sample": True, "max_new_tokens": -3}, "decoding: sample: max_length must be at least 1"),
+    ],
+)
+def test_a_search_that_cannot_be_done_is_refused_on_import(said: dict[str, Any], sentence: str, tmp_path: Path) -> None:
+    writer("llama", tmp_path)
+    (tmp_path / "generation_config.json").write_text(json.dumps(said), encoding="utf-8")
+    with pytest.raises(RegardError, match=sentence):
+        import_folder(tmp_path, tmp_path / "made.safetensors")
+    assert not (tmp_path / "made.safetensors").exists()
+
+
 @pytest.mark.parametrize("positions", ["sinusoidal", "rotary", "none"])
 @pytest.mark.parametrize("name", ["bert", "gpt"])
 def test_other_positions_are_refused_by_name(name: str, positions: str, tmp_path: Path) -> None:

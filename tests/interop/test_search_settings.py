@@ -73,6 +73,9 @@ def test_what_is_not_here_is_noted_for_a_language_model_and_refused_for_others()
     [
         ({"num_beams": 2.5}, "num_beams is 2.5, which is no whole number"),
         ({"do_sample": True, "temperature": "hot"}, "temperature is 'hot', which is no number"),
+        ({"max_new_tokens": float("inf")}, "max_new_tokens is inf, which is no whole number"),
+        ({"max_new_tokens": float("nan")}, "max_new_tokens is nan, which is no whole number"),
+        ({"do_sample": True, "temperature": 10**400}, "temperature is 10+, which is no number"),
         ({"do_sample": "yes"}, "do_sample is 'yes', but must be true or false"),
     ],
 )
